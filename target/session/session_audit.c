@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the audit log says about sessions, and how often. A session is in it twice: when it is
- * granted, since from then on its initiator has the keys, and when nothing of it is left.
+ * What the audit log says about sessions, and how often. A session is in it when it is
+ * granted, since from then on its initiator has the keys, when its key ends or changes, and when
+ * nothing of it is left.
  */
 #include "base/audit.h"
 #include "base/util.h"
@@ -84,6 +85,34 @@ void session_audit_takeover(const struct session *s, const struct session *loser
 	add_host(lost, loser);
 	if (line)
 		json_object_object_add(line, "loser", lost);
+	audit_write(line);
+}
+
+/**
+ * session_audit_revoke - the key of a session has ended, and its initiator is told
+ * @s: session
+ * @ms: time for the initiator to prove another key
+ */
+void session_audit_revoke(const struct session *s, uint64_t ms)
+{
+	struct json_object *line = audit_line("revoke");
+
+	add_session(line, s);
+	audit_number(line, "notice_ms", ms);
+	audit_write(line);
+}
+
+/**
+ * session_audit_reauth - a session goes on with another key
+ * @s: session, with the key that its initiator has proven
+ * @old_key_id: name of the key before
+ */
+void session_audit_reauth(const struct session *s, const uint8_t *old_key_id)
+{
+	struct json_object *line = audit_line("reauth");
+
+	add_session(line, s);
+	audit_key(line, "old_key_id", old_key_id);
 	audit_write(line);
 }
 

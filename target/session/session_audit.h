@@ -33,6 +33,8 @@ const struct session_audit_counts *session_audit_counts(void);
 void session_audit_login(const struct session *s);
 void session_audit_takeover(const struct session *s, const struct session *loser,
 			    unsigned int reason);
+void session_audit_revoke(const struct session *s, uint64_t ms);
+void session_audit_reauth(const struct session *s, const uint8_t *old_key_id);
 void session_audit_end(const struct session *s, uint64_t commands);
 void session_audit_visit_begins(void);
 void session_audit_visit(const struct session *s, unsigned int reason);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "session/session.h"
+#include "session/session_audit.h"
 #include "wire/mac.h"
 
 #define KEY_ENDS_MS	30000	/* for the initiator to prove another key */
@@ -46,6 +47,7 @@ void session_key_ends(struct session *s, uint64_t ms)
 	}
 	if (s->key_ends.armed && s->key_ends.deadline <= until)
 		return;
+	session_audit_revoke(s, ms);
 	s->key_ends.expired = key_ended;
 	loop_timer_start(&s->key_ends, (int64_t)ms);
 	session_tell(s, RDMABLK_EVENT_REAUTH, (uint64_t)until);
@@ -174,10 +176,15 @@ unsigned int session_reauth_begin(struct session *s, const void *msg, size_t len
 
 static void proven(struct session *s)
 {
+	uint8_t old[RDMABLK_KEY_ID_LEN];
+
 	keying_turn(&s->keying, &s->rekeying);
+	memcpy(old, s->proof.key_id, sizeof(old));
 	memcpy(s->proof.key_id, s->rekeying_id, sizeof(s->proof.key_id));
 	session_key_stays(s);
 	log_debug("%s: has proven a key again", session_text(s));
+	if (memcmp(old, s->proof.key_id, sizeof(old)))
+		session_audit_reauth(s, old);
 }
 
 /**

@@ -13,6 +13,13 @@ TEST, AGAIN = "target_login2_test", "target_reauth_test"
 TESTS = {TEST: None, AGAIN: None}
 
 MUTANTS = [
+    ("a key that ends has no line in the audit log", AGAIN, KEY, "\tsession_audit_revoke(s, ms);\n",
+     ""),
+    ("another key has no line in the audit log", AGAIN, KEY,
+     "\tif (memcmp(old, s->proof.key_id, sizeof(old)))\n\t\tsession_audit_reauth(s, old);\n",
+     "\t(void)old;\n"),
+    ("a key that is proven again is another one", AGAIN, KEY,
+     "\tif (memcmp(old, s->proof.key_id, sizeof(old)))\n", ""),
     # --- versions
     ("a daemon with keys takes version 1", TEST, WIRE,
      "\tif (ours == RDMABLK_VERSION_PROVEN && max == RDMABLK_VERSION_OPEN)\n"

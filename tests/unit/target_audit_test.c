@@ -224,6 +224,8 @@ static void write_events(void)
 	admin_lines();
 	host_lines();
 	session_audit_visit(&session, RDMABLK_R_LOGOUT);
+	session_audit_revoke(&session, 30000);
+	session_audit_reauth(&session, (const uint8_t *)"\x12\x34\x56\x78\x9a\xbc\xde\xf0");
 	audit_stop(0, 7);
 }
 
@@ -349,20 +351,33 @@ static void expect_hosts(void)
 	assert_string_equal(text(17, "reason_text"), rdmablk_reason_text(RDMABLK_R_LOGOUT));
 	assert_int_equal(number(17, "messages"), 5);
 
-	expect_head(18, "stop");
-	assert_int_equal(number(18, "status"), 0);
-	assert_int_equal(number(18, "command_status"), 7);
+}
+
+static void expect_keys(void)
+{
+	expect_head(18, "revoke");
+	expect_session(18);
+	assert_int_equal(number(18, "notice_ms"), 30000);
+
+	expect_head(19, "reauth");
+	expect_session(19);
+	assert_string_equal(text(19, "old_key_id"), "123456789abcdef0");
+
+	expect_head(20, "stop");
+	assert_int_equal(number(20, "status"), 0);
+	assert_int_equal(number(20, "command_status"), 7);
 }
 
 static void each_event_has_its_line(void **state)
 {
 	(void)state;
 	write_events();
-	assert_int_equal(read_lines("events"), 19);
+	assert_int_equal(read_lines("events"), 21);
 	expect_begun();
 	expect_ended();
 	expect_changed();
 	expect_hosts();
+	expect_keys();
 	forget();
 }
 

@@ -8,6 +8,7 @@
  *	   target/wire/keying.c
  * Libraries: json-c liburing libcrypto
  */
+#include "../../target/base/audit.h"
 #include "target_login2.h"
 
 static struct rdmablk_reauth make_reauth(struct peer *p, unsigned int key)
@@ -271,6 +272,65 @@ static void a_key_that_is_in_force_again_ends_nothing(void **state)
 	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
 }
 
+/* Return: one line of the audit log for each event that is about a key. */
+static const char *audited(void)
+{
+	static const char *const keys_of[] = { "auth_host", "old_key_id", "key_id", "notice_ms" };
+	static char text[1000];
+	char line[2048];
+	FILE *f = fopen(files_path("audit"), "re");
+
+	assert_non_null(f);
+	text[0] = '\0';
+	while (fgets(line, sizeof(line), f)) {
+		struct json_object *o = json_tokener_parse(line), *v;
+		const char *event;
+
+		assert_non_null(o);
+		event = json_object_get_string(json_object_object_get(o, "event"));
+		if (!strcmp(event, "revoke") || !strcmp(event, "reauth")) {
+			strcat(text, event);
+			for (size_t i = 0; i < ARRAY_SIZE(keys_of); i++)
+				if (json_object_object_get_ex(o, keys_of[i], &v))
+					sprintf(text + strlen(text), " %s",
+						json_object_get_string(v));
+			strcat(text, "\n");
+		}
+		json_object_put(o);
+	}
+	fclose(f);
+	return text;
+}
+
+static const char *key_text(unsigned int key, char *text)
+{
+	for (unsigned int i = 0; i < RDMABLK_KEY_ID_LEN; i++)
+		sprintf(text + 2 * i, "%02x", keys[key]->id[i]);
+	return text;
+}
+
+/* A key that ends, and another one that takes its place, are in the audit log once. */
+static void the_audit_log_has_the_keys_of_a_session(void **state)
+{
+	char want[300], old[17], new[17];
+	struct peer *p;
+
+	(void)state;
+	assert_int_equal(audit_open(files_path("audit")), 0);
+	assert_int_equal(audit_start(), 0);
+	p = log_in(HOME_KEY);
+	session_key_ends(session_of(p), 4000);
+	session_key_ends(session_of(p), 4000);
+	prove_again(p, HOME_NEW);
+	prove_again(p, HOME_NEW);
+	session_key_ends(session_of(p), 0);	/* no notice: its end has a line */
+	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
+	audit_stop(0, -1);
+	snprintf(want, sizeof(want), "revoke home %s 4000\nreauth home %s %s\n",
+		 key_text(HOME_KEY, old), old, key_text(HOME_NEW, new));
+	assert_string_equal(audited(), want);
+}
+
 static void secrets_of_the_old_epoch_are_wiped(void **state)
 {
 	static const struct keying nothing;
@@ -301,6 +361,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(a_key_that_ends_ends_its_sessions),
 	TEST(a_session_with_a_new_key_outlives_the_old_one),
 	TEST(a_key_that_is_in_force_again_ends_nothing),
+	TEST(the_audit_log_has_the_keys_of_a_session),
 	TEST(secrets_of_the_old_epoch_are_wiped),
 };
 
