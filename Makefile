@@ -5,28 +5,31 @@
 #   make KDIR=DIR        daemon, tool, and the module for the kernel of DIR
 #   make demo            set-up, then a demonstration in virtual machines
 #   make check           set-up, then all tests but the long ones
-#   make check-quick     linters for changed files, unit tests without mutants and a case of
-#                        each group: 5 minutes
+#   make check-quick     linters for changed files, unit tests without mutants
+#                        and a case of each group: 5 minutes
 #   make check-long      all tests, the long ones on a debug kernel, too: hours
-#   make bench           the benchmark beside nvme-rdma, in a virtual machine; FULL=1:
-#                        all sizes, directions and depths; WALL=1: in two machines and
-#                        by the clock; SET=scaling: 1 to 64 disks; SET=size: exports of
-#                        1 to 8 GiB; SET=memory: memory and time of a connect;
-#                        CONTINUE=DIR continues an interrupted benchmark. ROUNDS=N,
-#                        ONLY=REGEX, EACH=SECONDS (of WALL=1), and for hardware
-#                        DEVICE=D ADDRESS=A [PORT=N] with WALL=1: see tests/perf/run
-#   make bench-gate      compares the performance with the reference; part of 'make check'
-#   make bench-record    records a new reference; MERGE=1 keeps the lower of the old and
-#                        the new ratios to nvme-rdma
-#   make fuzz HOURS=N    fuzzes for N hours, goes on where it was, and adds to the ledger,
-#                        Documentation/fuzzing.csv
+#   make bench           the benchmark beside nvme-rdma, in a virtual machine;
+#                        FULL=1: all sizes, directions and depths; WALL=1: in two
+#                        machines and by the clock; SET=scaling: 1 to 64 disks;
+#                        SET=size: exports of 1 to 8 GiB; SET=memory: memory and
+#                        time of a connect; CONTINUE=DIR continues an interrupted
+#                        benchmark. ROUNDS=N, ONLY=REGEX, EACH=SECONDS (of WALL=1),
+#                        and for hardware DEVICE=D ADDRESS=A [PORT=N] with WALL=1:
+#                        see tests/perf/run
+#   make bench-gate      compares the performance with the reference; part of
+#                        'make check'
+#   make bench-record    records a new reference; MERGE=1 keeps the lower of the
+#                        old and the new ratios to nvme-rdma
+#   make fuzz HOURS=N    fuzzes for N hours, goes on where it was, and adds to the
+#                        ledger, Documentation/fuzzing.csv
 #   make lint            style and static analysis
-#   make pictures        the pictures of the guides, and the demonstration as a recording of a
-#                        terminal, as SVG in build/pictures
-#   make html            guides, pictures and manual pages as a site, build/html/index.html
+#   make pictures        the pictures of the guides, and the demonstration as a
+#                        recording of a terminal, as SVG in build/pictures
+#   make html            guides, pictures and manual pages as a site,
+#                        build/html/index.html
 #   make dist            the sources of this commit as build/rdmablk-VERSION.tar.xz
-#   make install         daemon, tool, man pages, units, udev rule, completion (PREFIX,
-#                        DESTDIR)
+#   make install         daemon, tool, man pages, units, udev rule, completion
+#                        (PREFIX, DESTDIR)
 #   make modules_install the module, for KDIR
 #   make help            this list
 
