@@ -44,7 +44,8 @@ for line in ID_BUS=rdma ID_MODEL=rdmablk ID_SERIAL=$UUID ID_FS_TYPE=ext4 \
 	ID_WWN=uuid.$UUID; do
 	grep -qx "$line" <<<"$properties" || fail "udev does not know $line"
 done
-expect "$UUID" "$(lsblk -no SERIAL $DEV)" "lsblk's SERIAL"
+expect "rdmablk $UUID uuid.$UUID" "$(lsblk -no MODEL,SERIAL,WWN $DEV | xargs)" \
+	"lsblk's MODEL, SERIAL and WWN"
 expect ext4 "$(lsblk -no FSTYPE $DEV)" "lsblk's FSTYPE"
 mount UUID=$FS /mnt
 umount /mnt
