@@ -17,8 +17,9 @@
 #	ask WORD...		machine one does it
 #	pair_over HOW BEGAN	the disk is back after a takeover
 #	daemon_write ANSWER	a block is written as by the stopped daemon
-#	killed_on_one		the daemon there is killed, and machine two takes over
-#	killed_on_two		the daemon there is killed, and machine one takes over
+#	killed_on_one		the daemon there is killed with a write under way, and machine two
+#				takes over
+#	killed_on_two		the same the other way round
 #	powered_off		machine one loses its power while it serves, and boots
 #	pair_down		the disk is disconnected, and machine one, which serves, ends
 
@@ -185,10 +186,28 @@ now() {
 	echo "${up/./}0"
 }
 
-# pair_over HOW BEGAN: the caller has seen the disk work; says how long it had not, at this speed
+# pair_over HOW BEGAN: the caller has seen the disk work; says how long it had not, at this speed,
+# and how many requests the outage held
 pair_over() {
-	printf 'takeover %d, %s: %d ms\n' "$TAKEOVERS" "$1" $(($(now) - $2))
+	local held
+
+	held=$(status held)
+	printf 'takeover %d, %s: %d ms, %d requests\n' "$TAKEOVERS" "$1" $(($(now) - $2)) \
+		$((held - HELD))
 	expect 0 "$(status errors)" "the number of failed requests"
+	HELD=$held
+}
+HELD=0
+
+writing() {
+	local writes
+
+	read -r _ writes <"/sys/block/rdmablk0/inflight"
+	((writes > 0))
+}
+
+expect_writing() {
+	wait_until "$PATIENCE" writing || fail "no write is under way"
 }
 
 # back: the disk, after one takeover more
@@ -199,6 +218,7 @@ back() {
 killed_on_one() {
 	local began
 
+	expect_writing
 	began=$(now)
 	ask kill_daemon
 	ask give_up
@@ -210,6 +230,7 @@ killed_on_one() {
 killed_on_two() {
 	local began
 
+	expect_writing
 	began=$(now)
 	kill_daemon
 	give_up

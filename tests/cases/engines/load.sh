@@ -20,9 +20,12 @@ load() {
 }
 
 gone_on() {
+	local before=$HELD
+
 	back
 	history_progress 1
 	pair_over "$1" "$2"
+	((HELD > before)) || fail "the outage held no request"
 	history_progress
 }
 
