@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Documentation/recipes/stripe.rst: md RAID 10 over four targets goes on when one is killed under
-# load, and is whole again when a fifth has taken its place. LVM stripes over four targets wait
-# while one is away. All that fsync has promised is there.
+# load, and is whole again when a fifth has taken its place. RAID 0 and LVM stripes over four
+# targets wait while one is away. All that fsync has promised is there.
 #
 # kernels: 6.12
-# timeout: 600
+# timeout: 900
 
 # shellcheck source=tests/cases/recipes/lib.sh
 source "$RDMABLK_TOP/tests/cases/recipes/lib.sh"
@@ -27,7 +27,39 @@ serve_on() {
 	follow 'On each of the four targets'
 }
 
-needs_module raid10 dm-mod
+# empty_again: the four targets have new files
+empty_again() {
+	local n
+
+	for n in 1 2 3 4; do
+		on $n
+		rdmablk target remove disk0
+		rm "/srv/$n/disk0"
+		follow 'On each of the four targets'
+	done
+}
+
+# stripes WORDS DEVICE: made by that block; it waits while the second target is away
+stripes() {
+	local n
+
+	follow "$1"
+	durable_start "$2" $SIZE
+	on 2
+	stop_target KILL
+	wait_state recovering 1
+	target_start 2
+	wait_live 1
+	durable_progress
+	durable_stop
+	durable_in "$2"
+	for n in 0 1 2 3; do
+		expect 0 "$(disk_values status $n errors)" \
+			"the number of failed requests of disk $n"
+	done
+}
+
+needs_module raid0 raid10 dm-mod
 machines 5 224
 recipe stripe s/500G/32M/
 for n in 1 2 3 4; do
@@ -58,26 +90,16 @@ rdmablk disconnect --all
 for n in 3 4; do
 	target_start $n
 done
-for n in 1 2 3 4; do
-	on $n
-	rdmablk target remove disk0
-	rm "/srv/$n/disk0"
-	follow 'On each of the four targets'
-done
-follow 'by LVM'
+empty_again
+stripes 'by RAID 0' /dev/md0
+expect 'raid0 4' "$(</sys/block/md0/md/level) $(</sys/block/md0/md/raid_disks)" \
+	"the level of /dev/md0, and how many disks it has"
+mdadm --stop /dev/md0
+rdmablk disconnect --all
+
+empty_again
+stripes 'by LVM' /dev/vg1/data
 expect 4 "$(lvs --noheadings -o stripes vg1/data | tr -d ' ')" "the number of stripes"
-durable_start /dev/vg1/data $SIZE
-on 2
-stop_target KILL
-wait_state recovering 1
-target_start 2
-wait_live 1
-durable_progress
-durable_stop
-durable_in /dev/vg1/data
-for n in 0 1 2 3; do
-	expect 0 "$(disk_values status $n errors)" "the number of failed requests of disk $n"
-done
 vgchange -q -an vg1
 rdmablk disconnect --all
 unload_module
