@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A machine that systemd boots connects the disk that rdmablk.conf wants and mounts the
-# file system that fstab has on it. A reboot unmounts it, then disconnects, then loses
-# its network: the file system is clean and the daemon was told. A reboot while the
-# target is away for good, with dev_loss_tmo off and writes that wait, comes to
-# an end; what was on the disk before is there at the next boot.
+# file system that fstab has on it, both as the administrator's guide has them. A reboot
+# unmounts it, then disconnects, then loses its network: the file system is clean and the
+# daemon was told. A reboot while the target is away for good, with dev_loss_tmo off and
+# writes that wait, comes to an end; what was on the disk before is there at the next boot.
 #
 # kernels: 6.12
 # net: two
@@ -13,6 +13,8 @@
 
 # shellcheck source=tests/cases/boot/lib.sh
 source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
+# shellcheck source=tests/lib/commands.sh
+source "$RDMABLK_TOP/tests/lib/commands.sh"
 
 FS=99999999-8888-4777-a666-555544443333
 
@@ -46,21 +48,34 @@ count_boots() {
 	done
 }
 
+mounted() {
+	mountpoint -q /data
+}
+
+# With nofail nothing else waits for the mount.
 expect_mounted() {
+	wait_until "$PATIENCE" mounted || :
 	systemctl --no-pager --full status rdmablk@data data.mount || :
 	systemctl is-active --quiet rdmablk@data || fail "rdmablk@data is not active"
-	mountpoint -q /data || fail "nothing is mounted on /data"
+	mounted || fail "nothing is mounted on /data"
 	expect -1 "$(attribute dev_loss_tmo)" "dev_loss_tmo"
 	still_live
+}
+
+# guide WORDS: the block of the guide that they introduce
+guide() {
+	commands_of "$RDMABLK_TOP/Documentation/admin-guide.rst" "$1"
 }
 
 initiator() {
 	peer_wait served "$BOOT_PATIENCE"
 	boot_machine eth0
-	printf '%s\n' '[disk data]' "export = $TARGET_ADDR/disk0" 'auto = yes' \
-		'dev-loss-tmo = off' 'keep-alive-tmo = 2' >$CONF
+	guide 'which disks a host has' | sed "/^$/,\$d; s/10\.0\.0\.1/$TARGET_ADDR/" >$CONF
+	guide 'Name them by UUID' | sed -n "s/^UUID=[0-9a-f-]* /UUID=$FS /p" >/etc/fstab
+	cat $CONF /etc/fstab
+	grep -qx '\[disk data\]' $CONF || fail "the guide has no disk data"
+	echo 'keep-alive-tmo = 2' >>$CONF
 	mkdir /data
-	echo "UUID=$FS /data ext4 _netdev 0 0" >/etc/fstab
 	boot_systemd
 }
 

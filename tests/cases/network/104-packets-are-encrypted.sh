@@ -1,19 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# IPsec below Soft-RoCE, as in recipes/encrypt.rst. Two machines encrypt what they send to
-# each other: a capture of the wire shows ESP in both directions and not one packet to
-# port 4791, and not the data. Before that, the same capture shows the data in clear, so
-# the look finds what it looks for. An initiator without the key gets no connection.
+# IPsec below Soft-RoCE, by the commands of Documentation/recipes/encrypt.rst. Two machines
+# encrypt what they send to each other: a capture of the wire shows ESP in both directions and
+# not one packet to port 4791, and not the data. Before that, the same capture shows the data
+# in clear, so the look finds what it looks for. An initiator without the key gets no
+# connection.
 #
 # net: two
 # kernels: 6.12
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
+# shellcheck source=tests/lib/commands.sh
+source "$RDMABLK_TOP/tests/lib/commands.sh"
 require tcpdump
 
 TEXT=rdmablk-plain-text-
+# shellcheck disable=SC2034 # the page's commands use it
 KEY=0x$(printf '%02x' {1..20})
 
 # capture NAME: what eth0 sends and receives from now on
@@ -39,16 +43,17 @@ clear_text() {
 	grep -ac "$TEXT" "/tmp/$1" || :
 }
 
-# encrypt MINE PEER IN OUT: as the recipe has it
+# encrypt A B [SED]: the page's commands, with the own address and the peer's
 encrypt() {
-	ip xfrm state add src "$1" dst "$2" proto esp spi "$4" mode transport \
-		aead 'rfc4106(gcm(aes))' "$KEY" 128
-	ip xfrm state add src "$2" dst "$1" proto esp spi "$3" mode transport \
-		aead 'rfc4106(gcm(aes))' "$KEY" 128
-	ip xfrm policy add src "$1" dst "$2" dir out \
-		tmpl src "$1" dst "$2" proto esp mode transport
-	ip xfrm policy add src "$2" dst "$1" dir in \
-		tmpl src "$2" dst "$1" proto esp mode transport
+	local script
+
+	script=$(commands_of "$RDMABLK_TOP/Documentation/recipes/encrypt.rst" \
+		'with 20 random bytes') || fail "no commands"
+	script=$(sed -E "${3:-}" <<<"$script")
+	echo "$script"
+	# shellcheck disable=SC2034 # the page's commands use them
+	local A=$1 B=$2
+	eval "$script"
 }
 
 # write_text: data that is easy to find, through the disk
@@ -64,7 +69,8 @@ target() {
 	serve 16M
 	peer_set ready
 	peer_wait clear "$PATIENCE"
-	encrypt "$TARGET_ADDR" "$INITIATOR_ADDR" 0x101 0x102
+	# The two spi exchanged on one host
+	encrypt "$TARGET_ADDR" "$INITIATOR_ADDR" 's/0x101/0x1/; s/0x102/0x101/; s/0x1 /0x102 /'
 	peer_set encrypting
 	peer_wait over "$PATIENCE"
 }
@@ -83,7 +89,7 @@ initiator() {
 
 	peer_wait encrypting "$PATIENCE"
 	run_expect 5 '' "$RDMABLK" connect --connect-tmo 5 "$TARGET_ADDR/disk0"
-	encrypt "$INITIATOR_ADDR" "$TARGET_ADDR" 0x102 0x101
+	encrypt "$INITIATOR_ADDR" "$TARGET_ADDR"
 	capture secret
 	connect
 	write_text
