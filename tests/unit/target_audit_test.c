@@ -350,7 +350,6 @@ static void expect_hosts(void)
 	assert_string_equal(text(17, "address"), "10.0.0.7");
 	assert_string_equal(text(17, "reason_text"), rdmablk_reason_text(RDMABLK_R_LOGOUT));
 	assert_int_equal(number(17, "messages"), 5);
-
 }
 
 static void expect_keys(void)
