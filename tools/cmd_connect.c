@@ -13,6 +13,7 @@
 #include "output.h"
 #include "report.h"
 #include "util.h"
+#include "visit_names.h"
 
 static const struct opts_origin origin = { "connect", "--" };
 
@@ -59,14 +60,16 @@ static void print_result(const struct device *device)
 	output_json_line(top);
 }
 
-/* What helps. @err: errno of a failed connect */
-static const char *hint(const struct connect_request *request, int err)
+/* What helps. @err: errno of a failed connect; @names: room for those of exports */
+static const char *hint(const struct connect_request *request, int err,
+			char names[VISIT_NAMES_TEXT])
 {
 	switch (err) {
 	case EROFS:
 		return " (--read-only connects to it)";
 	case ENOENT:
-		return " (rdmablk discover HOST lists them)";
+		visit_names(request, names);
+		return names[0] ? names : " (rdmablk discover HOST lists them)";
 	case EBUSY:
 		/* A target with keys ignores the option of a host that has no right to it. */
 		return request->steal && request->key[0] ?
@@ -80,13 +83,13 @@ static int run(struct connect_request *request, const char *what)
 {
 	struct nl_failure failure = { 0 };
 	struct device device;
-	char path[DEVICE_PATH_LEN];
+	char path[DEVICE_PATH_LEN], names[VISIT_NAMES_TEXT];
 
 	if (connect_read_host_id(request, &failure))
 		return report_failure(failure.err, what, "%s", failure.text);
 	if (connect_run(request, &device, &failure))
 		return report_peer_failure(failure.err, what, "%s%s", failure.text,
-					   hint(request, failure.err));
+					   hint(request, failure.err, names));
 	if (failure.text[0])
 		report_warning(what, "%s", failure.text);
 	if (connect_wait_for_node(&device, &failure)) {

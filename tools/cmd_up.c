@@ -16,6 +16,7 @@
 #include "keyring.h"
 #include "report.h"
 #include "util.h"
+#include "visit_names.h"
 
 #define PAUSE_S	1	/* between two rounds */
 
@@ -109,13 +110,32 @@ static int finish(struct attempt *attempt, const struct device *device,
 	return STATUS_DONE;
 }
 
-/* Warns about a failed try, but does not repeat the same text. */
-static void say(struct attempt *attempt, const char *text)
+/* What helps. @request: with the identity of this host; @names: room for those of exports */
+static const char *hint(const struct connect_request *request, int err,
+			char names[VISIT_NAMES_TEXT])
 {
-	if (!strcmp(attempt->said, text))
+	switch (err) {
+	case EROFS:
+		return " (read-only = yes connects to it)";
+	case ENOENT:
+		visit_names(request, names);
+		return names;
+	default:
+		return "";
+	}
+}
+
+/* Warns about a failed try, but does not repeat the same text. */
+static void say(struct attempt *attempt, const struct connect_request *request,
+		const struct nl_failure *failure)
+{
+	char names[VISIT_NAMES_TEXT];
+
+	if (!strcmp(attempt->said, failure->text))
 		return;
-	snprintf(attempt->said, sizeof(attempt->said), "%s", text);
-	report_warning(attempt->what, "%s; trying again", text);
+	snprintf(attempt->said, sizeof(attempt->said), "%s", failure->text);
+	report_warning(attempt->what, "%s%s; trying again", failure->text,
+		       hint(request, failure->err, names));
 }
 
 /*
@@ -145,6 +165,7 @@ static int try_one(struct attempt *attempt)
 	struct connect_request request = attempt->disk->request;
 	struct nl_failure failure = { 0 };
 	struct device device = { 0 };
+	char names[VISIT_NAMES_TEXT];
 
 	if (connect_read_host_id(&request, &failure)) {
 		attempt->over = true;
@@ -156,9 +177,8 @@ static int try_one(struct attempt *attempt)
 			nl_deadline(0) >= attempt->deadline;
 	if (attempt->over)
 		return report_peer_failure(failure.err, attempt->what, "%s%s", failure.text,
-					   failure.err == EROFS ?
-					   " (read-only = yes connects to it)" : "");
-	say(attempt, failure.text);
+					   hint(&request, failure.err, names));
+	say(attempt, &request, &failure);
 	return STATUS_DONE;
 }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -81,6 +82,22 @@ static int find_host_id(struct visit *visit, struct nl_failure *failure)
 	return 0;
 }
 
+/* Complains, unless the visit is a silent one. Returns the exit status. */
+__printf(4, 5)
+static int refuse(bool peer, int err, const char *what, const char *fmt, ...)
+{
+	char why[PATH_MAX + KEY_FILE_WHY];
+	va_list args;
+
+	if (!what)
+		return STATUS_FAILED;
+	va_start(args, fmt);
+	vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	return peer ? report_peer_failure(err, what, "%s", why) :
+		      report_failure(err, what, "%s", why);
+}
+
 /* The module's rule for disks is the tool's for visits, with the same errno. */
 static int check_rule(const struct visit *visit, const char *what)
 {
@@ -89,8 +106,8 @@ static int check_rule(const struct visit *visit, const char *what)
 	if (visit->key || files_line(AT_FDCWD, REQUIRE_KEY, line, sizeof(line)) ||
 	    line[0] != 'Y')
 		return 0;
-	return report_failure(ENOKEY, what,
-			      "this host demands keys (require_key of the module): --key NAME");
+	return refuse(false, ENOKEY, what,
+		      "this host demands keys (require_key of the module): --key NAME");
 }
 
 static struct key_file *read_key(const char *name, const char *what, int *status)
@@ -102,8 +119,8 @@ static struct key_file *read_key(const char *name, const char *what, int *status
 	if (!prctl(PR_SET_DUMPABLE, 0))
 		key = key_file_alloc();
 	if (!key) {
-		*status = report_failure(errno, what, "no memory for the key: %s",
-					 strerror(errno));
+		*status = refuse(false, errno, what, "no memory for the key: %s",
+				 strerror(errno));
 		return NULL;
 	}
 	if (strchr(name, '/'))
@@ -114,7 +131,7 @@ static struct key_file *read_key(const char *name, const char *what, int *status
 	if (!err)
 		return key;
 	key_file_free(key);
-	*status = report_failure(err, what, "%s: %s", path, why);
+	*status = refuse(false, err, what, "%s: %s", path, why);
 	return NULL;
 }
 
@@ -140,7 +157,7 @@ static struct client *open_any(struct visit *visit, struct client_login *login,
 /**
  * visit_open() - visits the target
  * @visit: parsed
- * @what: what it is for, with the name of the target
+ * @what: what it is for, with the name of the target; NULL: without complaints
  * @status: set after a complaint: the exit status
  *
  * Returns the visit, or NULL after a complaint.
@@ -160,7 +177,7 @@ struct client *visit_open(struct visit *visit, const char *what, int *status)
 	if (*status)
 		return NULL;
 	if (find_host_id(visit, &failure)) {
-		*status = report_failure(failure.err, what, "%s", failure.text);
+		*status = refuse(false, failure.err, what, "%s", failure.text);
 		return NULL;
 	}
 	memcpy(login.host_id, visit->request.host_id, sizeof(login.host_id));
@@ -174,6 +191,6 @@ struct client *visit_open(struct visit *visit, const char *what, int *status)
 	if (key)
 		key_file_free(key);
 	if (!client)
-		*status = report_peer_failure(failure.err, what, "%s", failure.text);
+		*status = refuse(true, failure.err, what, "%s", failure.text);
 	return client;
 }

@@ -68,7 +68,8 @@ tool_fails 3 'status rdmablk0: no such device' status rdmablk0
 run_expect 0 '^$' "$RDMABLK" disconnect --all
 run_expect 0 '' "$RDMABLK" list
 
-connect_fails 3 'no such export \(rdmablk discover HOST lists them\)' $a/none
+connect_fails 3 'no such export; there are disk0, disk1, large, ro' $a/none
+connect_fails 3 'no such export; did you mean large\?' $a/lagre
 connect_fails 5 'nobody listens on this port' $a:20421/disk0
 connect_fails 5 'no route to this network' 10.55.0.1/disk0
 connect_fails 6 'export is read-only \(--read-only connects to it\)' $a/ro

@@ -106,8 +106,11 @@ expect true "$(value disk0 used_here)" "whether this host uses disk0"
 expect false "$(value disk0 used_elsewhere)" "whether another host does"
 expect false "$(value m1 used_here)" "whether this host uses m1"
 run_expect 3 'this host demands keys \(require_key of the module\)' discover
-run_expect 3 'no such export \(rdmablk discover HOST lists them\)' \
-	"$RDMABLK" connect --key web1 "$TARGET_ADDR/nowhere"
+# The error about an export that is not there names exports that the host may use.
+run_expect 3 'no such export; did you mean disk0\?$' \
+	"$RDMABLK" connect --key web1 "$TARGET_ADDR/dsik0"
+run_expect 3 'no such export; there are disk0, file0, m1, m2, m3, m4, m5, m6, m7$' \
+	"$RDMABLK" connect --key web1 "$TARGET_ADDR/hidden"
 
 # The export's name is completed with the key of the command line.
 # shellcheck source=tools/completion/rdmablk
