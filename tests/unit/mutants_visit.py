@@ -119,7 +119,7 @@ MUTANTS = [
     ("a visit outlives the daemon's time", TEST, "target/session/session_event.c",
      "!expected || s->state >= SESSION_VISIT", "!expected || s->state >= SESSION_REGISTER"),
     ("the log does not name the visitor", TEST, SESSION,
-     "(unsigned long long)s->id, name, s->peer_text", "(unsigned long long)s->id, \"\", s->peer_text"),
+     "host[0] ? \" host \" : \"\", host,", "host[0] ? \" host \" : \"\", \"\","),
     ("the log has the name that a visitor claims", TEST, SESSION,
      "s->version == RDMABLK_VERSION_PROVEN ? s->proof.name :", "s->proof.name[0] ? s->proof.name :"),
     ("no bytes are a region", TEST, WIRE, "get.reserved || !*bytes || ", "get.reserved || "),
