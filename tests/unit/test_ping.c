@@ -313,7 +313,7 @@ static int begin(void **state)
 
 static int ping_there(void)
 {
-	char *argv[] = { "ping", "there", NULL };
+	char *argv[3] = { "ping", "there", NULL };
 
 	return cmd_ping(NULL, 2, argv);
 }
