@@ -4,13 +4,15 @@
  * and what must be refused. The parameters 'checks' and 'failed' say how it went.
  *
  * The values of the key exchange and of the sealed message come from another implementation,
- * libcrypto. Those of HMAC are of RFC 4231, and that of SHA-256 is of FIPS 180-2.
+ * libcrypto; those of unusual keys are Wycheproof's. Those of HMAC are of RFC 4231, and that
+ * of SHA-256 is of FIPS 180-2.
  */
 #include <linux/completion.h>
 #include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/timer.h>
 #include "crypt.c"
+#include "p256_cases.h"
 
 static unsigned int checks, failed;
 module_param(checks, uint, 0444);
@@ -164,6 +166,53 @@ static void test_bad_points(struct rdmablk_crypt *c)
 	from_hex(point,
 		 "ffffffff00000001000000000000000000000001000000000000000000000004",
 		 RDMABLK_CRYPT_SECRET);
+	check(rdmablk_crypt_share(c, point, secret));
+}
+
+static void p256_point(u8 *point, const char *x, const char *y)
+{
+	from_hex(point, x, RDMABLK_CRYPT_SECRET);
+	from_hex(point + RDMABLK_CRYPT_SECRET, y, RDMABLK_CRYPT_SECRET);
+}
+
+/*
+ * Unusual keys of both sides, the point beside each, and what is no point. The module lets the
+ * kernel choose private keys; the kernel refuses some of these. It takes none above the order
+ * of the curve less 3. Linux 6.1 refuses three more, because it compares their bytes in the
+ * wrong order.
+ */
+static void test_p256_cases(struct rdmablk_crypt *c)
+{
+	static const char large[] =
+		"ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc63254f";
+	u8 private[RDMABLK_CRYPT_SECRET], point[RDMABLK_CRYPT_POINT];
+	u8 secret[RDMABLK_CRYPT_SECRET];
+	const struct p256_case *p;
+	unsigned int i, refused = 0;
+
+	for (i = 0; i < ARRAY_SIZE(p256_cases); i++) {
+		p = &p256_cases[i];
+		if (!strcmp(p256_private[p->private], large))
+			continue;
+		from_hex(private, p256_private[p->private], sizeof(private));
+		if (rdmablk_crypt_set_private(c, private)) {
+			refused++;
+			continue;
+		}
+		p256_point(point, p->x, p->y);
+		check(!rdmablk_crypt_share(c, point, secret) && is_hex(secret, p->z));
+		point[RDMABLK_CRYPT_SECRET + i % RDMABLK_CRYPT_SECRET] ^= 1 << i % 8;
+		check(rdmablk_crypt_share(c, point, secret));
+	}
+	check(refused <= 3);
+	check(!rdmablk_crypt_set_private(c, NULL));
+	for (i = 0; i < ARRAY_SIZE(p256_not_points); i++) {
+		p256_point(point, p256_not_points[i].x, p256_not_points[i].y);
+		check(rdmablk_crypt_share(c, point, secret));
+	}
+	/* See rdmablk_crypt_share(). */
+	memset(point, 0, sizeof(point));
+	from_hex(point + RDMABLK_CRYPT_SECRET, P256_ZERO_Y, RDMABLK_CRYPT_SECRET);
 	check(rdmablk_crypt_share(c, point, secret));
 }
 
@@ -330,6 +379,7 @@ static int __init crypt_test_init(void)
 	test_known_exchange(b, 0x80, target_hex, initiator_hex);
 	test_new_pairs(a, b);
 	test_bad_points(a);
+	test_p256_cases(a);
 	test_keys(a);
 	test_sealed();
 	rdmablk_crypt_free(b);
