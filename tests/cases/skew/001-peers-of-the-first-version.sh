@@ -3,7 +3,8 @@
 #
 # An initiator and a target that know no features of the protocol get along with these:
 # memory is served and used as ever, without commands; what needs commands is refused,
-# and the refusal says why; nobody reconnects to less than the disk was promised.
+# and the refusal says why; nobody reconnects to less than the disk was promised. Where one
+# side demands a key the first version is refused, and told so.
 #
 # quick: yes
 # in-turn: yes
@@ -12,6 +13,8 @@
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 # shellcheck source=tests/cases/skew/lib.sh
 source "$RDMABLK_TOP/tests/cases/skew/lib.sh"
+# shellcheck source=tests/cases/login/lib.sh
+source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 
 need_peers first
 FIRST=$PEERS
@@ -35,6 +38,10 @@ new=$RDMABLKD
 RDMABLKD=$FIRST/target/rdmablkd
 serve 8M
 load_module
+make_keys early
+load_keys early
+run_expect 8 'the target takes no keys: set auth = psk there, or connect without --key' \
+	"$RDMABLK" connect --key early "$TARGET_ADDR/disk0"
 connect --dev-loss-tmo off
 serves_and_discards 0
 run_expect 1 'not supported' blkdiscard -f $DEV
@@ -74,5 +81,10 @@ disconnect
 for name in full none; do
 	run_expect 8 'a required feature is missing' "$RDMABLK" connect "$TARGET_ADDR/$name"
 done
+stop_target
+
+# A target that demands keys says so to it, too.
+serve_with_key 8M
+run_expect 6 'authentication required' "$RDMABLK" connect "$TARGET_ADDR/disk0"
 unload_module
 stop_target
