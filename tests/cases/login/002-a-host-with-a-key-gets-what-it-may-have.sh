@@ -7,7 +7,8 @@
 # keeps it from writing. A daemon that is killed is found again. A new key replaces the old one
 # without an outage, and a third one that one, by a reload and by requests of the tool. Without
 # a key that the target takes, or without a right, the disk holds its I/O, and it goes on when
-# it has both again. Neither side shows a byte of a key.
+# it has both again. The audit log has each key that ends or changes. Neither side shows a byte
+# of a key.
 #
 # kernels: 6.12
 # long-kernels: 6.1 newest
@@ -25,7 +26,7 @@ WHERE=$TARGET_ADDR/disk0 OTHER=disk1
 # configure LINE...: the hosts; "web1" may write disk0, "backup" read it and all of $OTHER
 configure() {
 	{
-		printf '[target]\nlisten = %s\n' "$TARGET_ADDR"
+		printf '[target]\nlisten = %s\naudit = /tmp/audit\n' "$TARGET_ADDR"
 		printf '%s\n' "$@" '[host backup]' 'key = backup'
 		printf '[export disk0]\ntype = memory\nsize = 64M\narena = %s\n' "$ARENA"
 		printf 'allow = web1, backup:ro\n'
@@ -180,6 +181,12 @@ device_same_as_target
 nothing_shows web1 web1-new web1-third backup stranger
 disconnect
 stop_target
+jq -r 'select(.event == "revoke" or .event == "reauth") | "\(.event) \(.auth_host) \(.key_id)"' \
+	/tmp/audit >/tmp/got
+printf '%s web1 %s\n' reauth "$(key_id web1-new)" revoke "$(key_id web1-new)" \
+	reauth "$(key_id web1-third)" revoke "$(key_id web1-third)" \
+	revoke "$(key_id web1-third)" >/tmp/want
+diff /tmp/want /tmp/got || fail "the audit log lacks keys that end or change"
 
 # A daemon that takes no keys
 rm $ARENA
