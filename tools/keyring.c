@@ -9,6 +9,7 @@
  * exists.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,10 +114,10 @@ int keyring_load(const char *name, const uint8_t *secret, size_t len, uint32_t s
 	return err;
 }
 
-/* Return: 0, or an errno */
-static int load_file(struct key_file *key, const char *path, const char *name, char *why)
+/* @path: PATH_MAX bytes, set. Return: 0, or an errno */
+static int load_file(struct key_file *key, char *path, const char *name, char *why)
 {
-	int err = key_file_read(key, path, 0, why);
+	int err = key_file_find(key, name, KEY_FILE_DIR, path, why);
 
 	if (err)
 		return err;
@@ -127,7 +128,7 @@ static int load_file(struct key_file *key, const char *path, const char *name, c
 
 /**
  * keyring_load_named() - gives a key to the kernel from the file that has its name
- * @name: of the key; a key in KEY_FILE_DIR/NAME.key must have it, too
+ * @name: of the key, also in the file: NAME.key of systemd's credentials or of KEY_FILE_DIR
  * @why: room for the reason of a failure, with the name of the file
  * @size: of @why
  *
@@ -137,12 +138,11 @@ static int load_file(struct key_file *key, const char *path, const char *name, c
  */
 int keyring_load_named(const char *name, char *why, size_t size)
 {
-	char path[sizeof(KEY_FILE_DIR) + KEYRING_NAME_LEN + 8], reason[KEYRING_WHY];
+	char path[PATH_MAX], reason[KEYRING_WHY];
 	struct key_file *key = prctl(PR_SET_DUMPABLE, 0) ? NULL : key_file_alloc();
 	int err = errno;
 
 	_Static_assert(KEYRING_WHY >= KEY_FILE_WHY, "no room for a reason");
-	snprintf(path, sizeof(path), KEY_FILE_DIR "/%s.key", name);
 	if (!key) {
 		snprintf(why, size, "no memory for the key: %s", strerror(err));
 		return err;

@@ -123,11 +123,7 @@ static struct key_file *read_key(const char *name, const char *what, int *status
 				 strerror(errno));
 		return NULL;
 	}
-	if (strchr(name, '/'))
-		snprintf(path, sizeof(path), "%s", name);
-	else
-		snprintf(path, sizeof(path), "%s/%s.key", KEY_FILE_DIR, name);
-	err = key_file_read(key, path, 0, why);
+	err = key_file_find(key, name, KEY_FILE_DIR, path, why);
 	if (!err)
 		return key;
 	key_file_free(key);

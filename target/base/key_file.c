@@ -10,8 +10,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -23,6 +25,7 @@
 
 #include "base/key_file.h"
 
+#define CREDENTIAL	0040	/* systemd lets root's group read credentials */
 #define PREFIX		"rdmablk-key-1:"
 #define PREFIX_LEN	(sizeof(PREFIX) - 1)
 #define ID_LABEL	"rdmablk key id 2"
@@ -346,4 +349,46 @@ int key_file_read(struct key_file *key, const char *path, mode_t more, char *why
 	err = read_open(key, fd, more, why);
 	close(fd);
 	return err;
+}
+
+/* Returns the rights of others that a key file may have: those of systemd's credentials. */
+static mode_t rights_of(const char *path)
+{
+	const char *dir = getenv("CREDENTIALS_DIRECTORY");
+	size_t len = dir ? strlen(dir) : 0;
+
+	return len && !strncmp(path, dir, len) && path[len] == '/' &&
+	       !strchr(path + len + 1, '/') ? CREDENTIAL : 0;
+}
+
+/**
+ * key_file_find() - reads a key that has a name or a path
+ * @key: as of key_file_parse()
+ * @name: NAME for NAME.key, of the credentials that systemd has given to this service or else
+ *	of @dir; or a path, which has a slash
+ * @dir: directory of key files
+ * @path: PATH_MAX bytes; result, the last path tried
+ * @why: KEY_FILE_WHY bytes for the reason of a refusal
+ *
+ * A credential that is there and wrong is refused.
+ *
+ * Return: 0, or an errno; ENOENT: there is no such file
+ */
+int key_file_find(struct key_file *key, const char *name, const char *dir, char *path, char *why)
+{
+	const char *credentials = getenv("CREDENTIALS_DIRECTORY");
+	int err = ENOENT;
+
+	if (strchr(name, '/')) {
+		snprintf(path, PATH_MAX, "%s", name);
+		return key_file_read(key, path, rights_of(path), why);
+	}
+	if (credentials && *credentials == '/') {
+		snprintf(path, PATH_MAX, "%s/%s.key", credentials, name);
+		err = key_file_read(key, path, rights_of(path), why);
+	}
+	if (err != ENOENT)
+		return err;
+	snprintf(path, PATH_MAX, "%s/%s.key", dir, name);
+	return key_file_read(key, path, 0, why);
 }

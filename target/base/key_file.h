@@ -43,6 +43,7 @@ int key_file_generate(struct key_file *key, const char *name);
 size_t key_file_format(struct key_file *key);
 int key_file_parse(struct key_file *key, const char *text, size_t len, char *why);
 int key_file_read(struct key_file *key, const char *path, mode_t more, char *why);
+int key_file_find(struct key_file *key, const char *name, const char *dir, char *path, char *why);
 void key_file_wipe_stack(void);
 
 #endif

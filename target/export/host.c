@@ -23,7 +23,6 @@
 #include "wire/mac.h"
 
 #define LABEL_LEASE	"rdmablk lease  2"
-#define CREDENTIAL	0040		/* systemd lets root's group read credentials */
 
 /**
  * struct host_key - a key
@@ -200,36 +199,6 @@ static bool gather(struct host_table *table, struct config *cfg, enum host_keep 
 	return true;
 }
 
-/* Return: the rights of others that a key file may have: those of systemd's credentials. */
-static mode_t rights_of(const char *path)
-{
-	const char *dir = getenv("CREDENTIALS_DIRECTORY");
-	size_t len = dir ? strlen(dir) : 0;
-
-	return len && !strncmp(path, dir, len) && path[len] == '/' &&
-	       !strchr(path + len + 1, '/') ? CREDENTIAL : 0;
-}
-
-/* Reads a key file. @path: result, the last path tried. Return: 0, or an errno with @why. */
-static int read_file(struct key_file *work, const char *key, char *path, char *why)
-{
-	const char *dir = getenv("CREDENTIALS_DIRECTORY");
-	int err = ENOENT;
-
-	if (*key == '/') {
-		snprintf(path, PATH_MAX, "%s", key);
-		return key_file_read(work, path, rights_of(path), why);
-	}
-	if (dir && *dir == '/') {
-		snprintf(path, PATH_MAX, "%s/%s.key", dir, key);
-		err = key_file_read(work, path, rights_of(path), why);
-	}
-	if (err != ENOENT)
-		return err;
-	snprintf(path, PATH_MAX, "%s/%s.key", host_key_dir, key);
-	return key_file_read(work, path, 0, why);
-}
-
 static void take_key(struct host_table *table, struct host *h, const uint8_t *id,
 		     const uint8_t *secret)
 {
@@ -247,7 +216,7 @@ static void read_keys(struct host_table *table, struct host *h, struct config *c
 	char path[PATH_MAX], why[KEY_FILE_WHY];
 
 	for (unsigned int i = 0; i < h->cfg->nr_keys; i++) {
-		if (read_file(work, h->cfg->key[i], path, why))
+		if (key_file_find(work, h->cfg->key[i], host_key_dir, path, why))
 			config_error(cfg, h->cfg->where, "host \"%s\": key %s: %s",
 				     h->cfg->name, path, why);
 		else

@@ -6,7 +6,8 @@
 # without a file. A file and a block device are served as soon as a drop-in lets them
 # through, as the administrator's guide has it. A kept arena outlives a restart and a
 # crash, after which the service comes back by itself; disks that are in use reconnect. A
-# disk whose unit starts at the same time waits for the daemon. RDMA devices may be taken
+# disk whose unit starts at the same time waits for the daemon. Both services get the key from
+# systemd, as a credential. RDMA devices may be taken
 # from all other users. A daemon that does not turn any more is restarted. A mistake in the
 # configuration is not tried again.
 #
@@ -18,7 +19,7 @@ source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
 
 # export_of NAME WORD...: a section of the daemon's file
 export_of() {
-	printf '%s\n' "[export $1]" 'type = memory' 'size = 16M' "${@:2}"
+	printf '%s\n' "[export $1]" 'type = memory' 'size = 16M' 'allow = web1' "${@:2}"
 }
 
 # drop_in: what the guide says to edit, for the file and the device of this case
@@ -50,26 +51,39 @@ files() {
 	drop_in
 }
 
+# credentials: a key that only root can read, and systemd hands over
+credentials() {
+	local unit
+
+	"$RDMABLK" key new --name web1 --out /root/web1.key
+	for unit in rdmablkd rdmablk@; do
+		mkdir -p $UNITS/$unit.service.d
+		printf '%s\n' '[Service]' 'LoadCredential=web1.key:/root/web1.key' \
+			>$UNITS/$unit.service.d/key.conf
+	done
+}
+
 prepare() {
 	boot_machine dummy0
 	make -s -C "$RDMABLK_TOP/target" install PREFIX=/usr
 	systemd-sysusers /usr/lib/sysusers.d/rdmablkd.conf
 	files
+	credentials
 	echo 24 >/proc/sys/vm/nr_hugepages
 	echo 'none /dev/rdmablkd hugetlbfs uid=rdmablkd,mode=0700,x-mount.mkdir 0 0' \
 		>/etc/fstab
 	{
-		printf '%s\n' '[target]' "listen = $TARGET_ADDR" 'insecure = yes'
+		printf '%s\n' '[target]' "listen = $TARGET_ADDR" '[host web1]' 'key = web1'
 		export_of disk0 'arena = /dev/shm/disk0'
 		export_of kept 'arena = /dev/rdmablkd/kept'
 		export_of large 'hugepages = 2M'
-		printf '%s\n' '[export file]' 'file = /srv/disks/file' 'cache = full'
+		printf '%s\n' '[export file]' 'file = /srv/disks/file' 'cache = full' 'allow = web1'
 	} >/etc/rdmablk/rdmablkd.conf
 	mkdir /etc/rdmablk/rdmablkd.conf.d $CONF.d
-	printf '%s\n' '[export device]' "file = $LOOP" \
+	printf '%s\n' '[export device]' "file = $LOOP" 'allow = web1' \
 		>/etc/rdmablk/rdmablkd.conf.d/device.conf
 	for name in disk0 kept large file device; do
-		printf '%s\n' "[disk $name]" "export = $TARGET_ADDR/$name" 'queues = 1' \
+		printf '%s\n' "[disk $name]" "export = $TARGET_ADDR/$name" 'key = web1' 'queues = 1' \
 			'keep-alive-tmo = 2' 'on-data-loss = continue'
 		[[ $name != disk0 ]] || echo 'auto = yes'
 	done >$CONF.d/disks.conf
@@ -155,6 +169,7 @@ booted() {
 
 	expect_active
 	systemctl is-active --quiet rdmablk@disk0 || fail "disk0 is not up"
+	expect psk "$("$RDMABLK" list -n -o auth)" "the proof of disk0"
 	process_has "^Uid:\s+$(id -u rdmablkd)\s"
 	process_has '^CapEff:\s+0+$'
 	process_has '^NoNewPrivs:\s+1$'
