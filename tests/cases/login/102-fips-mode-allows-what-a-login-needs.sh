@@ -19,11 +19,14 @@ computes_what_others_do
 
 load_module
 leak_snapshot
-serve_with_key 8M
+serve_with_key 8M 'log-level = debug'
 connect --key default
 expect psk "$(status auth)" "the authentication"
 fio_verify 8
 "$RDMABLK" set rdmablk0 --key default
+wait_until 60 proofs_more 0 || fail "the key is not proved again: $(<"$TARGET_LOG")"
+fio_verify 8
+expect 0 "$(status reconnects)" "the number of outages"
 "$RDMABLK" reconnect rdmablk0 --wait 60
 device_same_as_target
 still_live
