@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # dm-crypt on the disk, as in recipes/encrypt.rst: LUKS2 with sectors of 4096 bytes and
-# ext4 on it. FLUSHes, durable writes and discards get through to the target's file; a
+# ext4 on it. FLUSHes, writes with FUA and discards get through to the target's file; a
 # file system in use outlives an outage and grows with the file; the file has nothing of
 # the data in clear, and the wrong key opens nothing.
 #
@@ -31,6 +31,20 @@ more() {
 	before=$(status "$1")
 	"${@:2}"
 	(($(status "$1") > before)) || fail "$1 does not grow with ${*:2}"
+}
+
+# more_fua N CMD...: at least N WRITEs with FUA get to the disk while CMD runs
+more_fua() {
+	local event=$TRACING/events/block/block_rq_issue major minor found
+
+	IFS=: read -r major minor </sys/block/rdmablk0/dev
+	echo >$TRACING/trace
+	echo "dev == $((major << 20 | minor))" >"$event/filter"
+	echo 1 >"$event/enable"
+	"${@:2}"
+	echo 0 >"$event/enable"
+	found=$(grep -cE "block_rq_issue: $major,$minor F?WF" $TRACING/trace || :)
+	((found >= $1)) || fail "$found WRITEs with FUA, not $1: $(tail -n 20 $TRACING/trace)"
 }
 
 # The recipe's options; deriving the key is made cheap, because the processor is emulated.
@@ -71,6 +85,14 @@ cp -r /usr/include/linux $MNT
 write_text first
 more flushes sync -f $MNT
 more flushes dd if=/tmp/key of=$MNT/durable oflag=dsync status=none
+
+# An overwrite of what is on the disk needs no FLUSH, but FUA.
+expect 1 "$(<$QUEUE/fua)" "queue/fua of the disk"
+expect 1 "$(cat /sys/block/dm-*/queue/fua)" "queue/fua of dm-crypt"
+random_file 64K $MNT/overwritten
+sync -f $MNT
+more_fua 16 dd if=/dev/zero of=$MNT/overwritten bs=4k count=16 conv=notrunc \
+	oflag=direct,dsync status=none
 
 # A file that goes is discarded, and the target's file gives the space back.
 random_file 16M $MNT/large
