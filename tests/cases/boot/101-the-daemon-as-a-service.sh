@@ -6,16 +6,18 @@
 # without a file. A file and a block device are served as soon as a drop-in lets them
 # through, as the administrator's guide has it. A kept arena outlives a restart and a
 # crash, after which the service comes back by itself; disks that are in use reconnect. A
-# disk whose unit starts at the same time waits for the daemon. Both services get the key from
-# systemd, as a credential. RDMA devices may be taken
-# from all other users. A daemon that does not turn any more is restarted. A mistake in the
-# configuration is not tried again.
+# disk whose unit starts at the same time waits for the daemon. Both services get the key
+# from systemd, as a credential. RDMA devices may be taken from all other users. Timers write
+# the figures of disks and daemon for node_exporter. A daemon that does not turn any more is
+# restarted. A mistake in the configuration is not tried again.
 #
 # kernels: 6.12
 # timeout: 600
 
 # shellcheck source=tests/cases/boot/lib.sh
 source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
+
+PROM=/var/lib/prometheus/node-exporter
 
 # export_of NAME WORD...: a section of the daemon's file
 export_of() {
@@ -148,6 +150,23 @@ close_verbs() {
 		fail "the devices are open: $(ls -l /dev/infiniband)"
 }
 
+has_line() {
+	grep -qx "$2" "$PROM/$1" 2>/dev/null
+}
+
+# figures UNIT FILE LINE: the unit's timer starts it, and it writes a file that all may read, with
+# this line
+figures() {
+	[[ ! -e $PROM/$2 ]] || fail "$PROM/$2 is there already"
+	systemctl start "$1.timer"
+	wait_until "$PATIENCE" has_line "$2" "$3" || {
+		systemctl --no-pager --full status "$1.timer" "$1.service" || :
+		fail "$PROM/$2 has no line '$3': $(cat "$PROM/$2")"
+	}
+	systemctl stop "$1.timer"
+	expect 644 "$(stat -c %a "$PROM/$2")" "the mode of $PROM/$2"
+}
+
 # stuck: the daemon does not turn, and systemd notices
 stuck() {
 	local restarts
@@ -184,6 +203,9 @@ booted() {
 	done
 	cmp -n 1048576 /tmp/pattern /srv/disks/file || fail "the file has not got it"
 
+	mkdir -p $PROM
+	figures rdmablk-metrics rdmablk.prom 'rdmablk_up 1'
+	figures rdmablk-target-metrics rdmablk-target.prom 'rdmablk_target_up 1'
 	expect 3min "$(property WatchdogUSec)" "the watchdog"
 	close_verbs
 	systemctl restart rdmablkd
