@@ -52,6 +52,7 @@ two() {
 		killed_on_one
 		killed_on_two
 	done
+	((HELD > 0)) || fail "no outage held a request"
 	writers_kill
 	still_live
 	server_kill

@@ -206,8 +206,14 @@ writing() {
 	((writes > 0))
 }
 
-expect_writing() {
-	wait_until "$PATIENCE" writing || fail "no write is under way"
+# kill_writing: the daemon here, which stands still when this looks
+kill_writing() {
+	kill -STOP "$TARGET_PID"
+	if ! writing; then
+		kill -CONT "$TARGET_PID"
+		return 1
+	fi
+	kill_daemon
 }
 
 # back: the disk, after one takeover more
@@ -218,7 +224,7 @@ back() {
 killed_on_one() {
 	local began
 
-	expect_writing
+	wait_until "$PATIENCE" writing || fail "no write is under way"
 	began=$(now)
 	ask kill_daemon
 	ask give_up
@@ -230,9 +236,8 @@ killed_on_one() {
 killed_on_two() {
 	local began
 
-	expect_writing
+	wait_until "$PATIENCE" kill_writing || fail "no write is under way"
 	began=$(now)
-	kill_daemon
 	give_up
 	ask take_over
 	gone_on "the daemon of two was killed" "$began"
