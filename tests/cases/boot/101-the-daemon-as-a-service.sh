@@ -16,6 +16,8 @@
 
 # shellcheck source=tests/cases/boot/lib.sh
 source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
+# shellcheck source=tests/lib/commands.sh
+source "$RDMABLK_TOP/tests/lib/commands.sh"
 
 PROM=/var/lib/prometheus/node-exporter
 
@@ -29,12 +31,8 @@ drop_in() {
 	local dir=/etc/systemd/system/rdmablkd.service.d line
 
 	mkdir -p $dir
-	{
-		echo '[Service]'
-		sed -n '/systemctl edit rdmablkd/,/TimeoutStartSec/s/^ *# \([A-Z]\)/\1/p' \
-			"$RDMABLK_TOP/Documentation/admin-guide.rst" |
-			sed "s,=/dev/[^ ]*,=$LOOP,"
-	} >$dir/override.conf
+	commands_of "$RDMABLK_TOP/Documentation/admin-guide.rst" 'systemctl edit rdmablkd' |
+		sed "s,=/dev/[^ ]*,=$LOOP," >$dir/override.conf
 	for line in ReadWritePaths=/srv/disks "DeviceAllow=$LOOP rw" SupplementaryGroups=disk; do
 		grep -qx "$line" $dir/override.conf ||
 			fail "no $line in the guide's drop-in: $(cat $dir/override.conf)"
