@@ -84,6 +84,7 @@ nothing_shows() {
 	"$RDMABLK" target sessions --json >/tmp/shown.sessions
 	"$RDMABLK" target list --json >/tmp/shown.exports
 	cp "$TARGET_LOG" /tmp/shown.log
+	cp /tmp/audit /tmp/shown.audit
 	python3 "$CASES/login/secret.py" "${files[@]/#/$KEYS/}" -- /tmp/shown.* ||
 		fail "bytes of a key can be read"
 }
