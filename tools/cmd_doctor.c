@@ -19,14 +19,14 @@ const struct option_info doctor_options[] = {
 	{ 0 }
 };
 
-struct doctor_args {
+struct exam_args {
 	const char *root;
 	const char *control;
 };
 
 static int set(void *context, int id, const char *value)
 {
-	struct doctor_args *args = context;
+	struct exam_args *args = context;
 
 	switch (id) {
 	case 'j':
@@ -51,7 +51,7 @@ static const char *text_of(struct json_object *finding, const char *key)
 }
 
 /* A line for each finding, and a second one with the command that mends it. */
-static void print(const struct doctor *d)
+static void print(const struct exam *d)
 {
 	size_t i, nr = json_object_array_length(d->findings);
 
@@ -66,24 +66,24 @@ static void print(const struct doctor *d)
 	}
 }
 
-static void print_json(struct doctor *d)
+static void print_json(struct exam *d)
 {
 	struct json_object *document = output_json_new();
 
 	json_object_object_add(document, "worst",
-			       json_object_new_string(doctor_level_text(d->worst)));
+			       json_object_new_string(exam_level_text(d->worst)));
 	json_object_object_add(document, "findings", json_object_get(d->findings));
 	output_json_line(document);
 }
 
-/* Returns DOCTOR_*, or 0: no such word. */
+/* Returns EXAM_*, or 0: no such word. */
 static unsigned int role_of(const char *operand)
 {
 	if (!operand)
-		return DOCTOR_INITIATOR | DOCTOR_TARGET;
+		return EXAM_INITIATOR | EXAM_TARGET;
 	if (!strcmp(operand, "initiator"))
-		return DOCTOR_INITIATOR;
-	return strcmp(operand, "target") ? 0 : DOCTOR_TARGET;
+		return EXAM_INITIATOR;
+	return strcmp(operand, "target") ? 0 : EXAM_TARGET;
 }
 
 /**
@@ -94,11 +94,11 @@ static unsigned int role_of(const char *operand)
  */
 int cmd_doctor(const struct command_info *command, int argc, char **argv)
 {
-	static const int status[DOCTOR_LEVELS] = {
-		[DOCTOR_WARNING] = STATUS_WARNING, [DOCTOR_ERROR] = STATUS_FAILED,
+	static const int status[EXAM_LEVELS] = {
+		[EXAM_WARNING] = STATUS_WARNING, [EXAM_ERROR] = STATUS_FAILED,
 	};
-	struct doctor_args args = { .root = "/", .control = CONTROL_PATH };
-	struct doctor d = { 0 };
+	struct exam_args args = { .root = "/", .control = CONTROL_PATH };
+	struct exam d = { 0 };
 	int ret;
 
 	ret = opts_parse(command, argc, argv, set, &args);
