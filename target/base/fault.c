@@ -3,6 +3,7 @@
  * Faults on demand. Only in builds with FAULTS=1.
  */
 #include "base/fault.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "base/value.h"
 
@@ -16,6 +17,10 @@ static const char * const fault_names[FAULT_COUNT] = {
 	[FAULT_BAD_VERSION]		= "bad-version",
 	[FAULT_FOREIGN_ACCEPT]		= "foreign-accept",
 	[FAULT_FULL_REJECT]		= "full-reject",
+	[FAULT_FLIP_CHALLENGE]		= "flip-challenge",
+	[FAULT_FLIP_ACCEPT]		= "flip-accept",
+	[FAULT_UNSEALED_CLOSE]		= "unsealed-close",
+	[FAULT_UNSEALED_RESIZE]		= "unsealed-resize",
 	[FAULT_SLOW_LOGIN]		= "slow-login",
 	[FAULT_LOST_FLUSH]		= "lost-flush",
 	[FAULT_EARLY_FLUSH]		= "early-flush",
@@ -30,6 +35,7 @@ static const char * const fault_names[FAULT_COUNT] = {
 };
 
 static uint64_t faults[FAULT_COUNT];
+static uint64_t flipped[FAULT_COUNT];	/* how many bits so far */
 
 /**
  * fault - value of a fault
@@ -40,6 +46,41 @@ static uint64_t faults[FAULT_COUNT];
 uint64_t fault(enum fault which)
 {
 	return faults[which];
+}
+
+/**
+ * fault_once - value of a fault that happens once, which switches it off
+ * @which: fault
+ *
+ * Return: as of fault(). In the loop.
+ */
+uint64_t fault_once(enum fault which)
+{
+	uint64_t value = faults[which];
+
+	faults[which] = 0;
+	return value;
+}
+
+/**
+ * fault_flip - flip a bit of a message, if the fault is on
+ * @which: fault, whose value is a number of bits
+ * @bytes: message
+ * @len: bytes
+ *
+ * It is bit 0 of the first message. In each message after that it is so many bits further; bit
+ * 0 follows the last bit. In the loop.
+ */
+void fault_flip(enum fault which, void *bytes, size_t len)
+{
+	uint64_t bit;
+
+	if (!faults[which])
+		return;
+	bit = flipped[which]++ * faults[which] % (8 * len);
+	((uint8_t *)bytes)[bit / 8] ^= (uint8_t)(1U << bit % 8);
+	log_info("fault: %s: bit %llu of %zu bytes flipped", fault_names[which],
+		 (unsigned long long)bit, len);
 }
 
 /**
@@ -76,7 +117,8 @@ const char *fault_options(void)
 {
 	return "\nTests only:\n"
 	       "  --fault no-keepalive-answer|no-fence|slow-fence=MS|grant-early|\n"
-	       "\tno-recv|corrupt-grant|bad-version|foreign-accept|full-reject|slow-login=MS|\n"
+	       "\tno-recv|corrupt-grant|bad-version|foreign-accept|full-reject|flip-challenge=BITS|\n"
+	       "\tflip-accept=BITS|unsealed-close=REASON|unsealed-resize=BYTES|slow-login=MS|\n"
 	       "\tlost-flush|early-flush|early-zeroes|lost-dirty|lost-end|no-store-wait|\n"
 	       "\tslow-store=MS|same-epoch|forget-writer|fold-scratch\n"
 	       "  fault=FILE\n\tkey of an export: rules by which requests to its file fail\n";

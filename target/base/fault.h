@@ -7,6 +7,7 @@
 #define RDMABLKD_FAULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /**
@@ -20,6 +21,10 @@
  * @FAULT_BAD_VERSION: accept with a version that no initiator speaks
  * @FAULT_FOREIGN_ACCEPT: accept data queues of version 2 with a wrong MAC
  * @FAULT_FULL_REJECT: reject data queues for want of room, and say no more, as a forger would
+ * @FAULT_FLIP_CHALLENGE: flip a bit of each CHALLENGE of version 2; fault_flip() says which
+ * @FAULT_FLIP_ACCEPT: flip a bit of the accept of each first data queue, likewise
+ * @FAULT_UNSEALED_CLOSE: send one CLOSE with this reason and without a seal to a live session
+ * @FAULT_UNSEALED_RESIZE: send one RESIZE to this many bytes, likewise
  * @FAULT_SLOW_LOGIN: GRANT comes so many milliseconds late
  * @FAULT_LOST_FLUSH: answer FLUSH without doing it
  * @FAULT_EARLY_FLUSH: answer FLUSH before it is done
@@ -43,6 +48,10 @@ enum fault {
 	FAULT_BAD_VERSION,
 	FAULT_FOREIGN_ACCEPT,
 	FAULT_FULL_REJECT,
+	FAULT_FLIP_CHALLENGE,
+	FAULT_FLIP_ACCEPT,
+	FAULT_UNSEALED_CLOSE,
+	FAULT_UNSEALED_RESIZE,
 	FAULT_SLOW_LOGIN,
 	FAULT_LOST_FLUSH,
 	FAULT_EARLY_FLUSH,
@@ -62,6 +71,8 @@ enum fault {
 #define FAULT_BUILT	true
 
 uint64_t fault(enum fault which);
+uint64_t fault_once(enum fault which);
+void fault_flip(enum fault which, void *bytes, size_t len);
 int fault_set(const char *word);
 const char *fault_options(void);
 
@@ -74,6 +85,19 @@ static inline uint64_t fault(enum fault which)
 {
 	(void)which;
 	return 0;
+}
+
+static inline uint64_t fault_once(enum fault which)
+{
+	(void)which;
+	return 0;
+}
+
+static inline void fault_flip(enum fault which, void *bytes, size_t len)
+{
+	(void)which;
+	(void)bytes;
+	(void)len;
 }
 
 static inline int fault_set(const char *word)

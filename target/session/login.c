@@ -93,6 +93,7 @@ static unsigned int challenge2(struct session *s, const void *hello, size_t len,
 	    keying_generate(p, s->hello.point, msg.point) ||
 	    keying_challenge(p, &msg, sizeof(msg)))
 		return RDMABLK_R_INTERNAL;
+	fault_flip(FAULT_FLIP_CHALLENGE, &msg, sizeof(msg));
 	return session_send(s, &msg, sizeof(msg));
 }
 
@@ -637,6 +638,37 @@ static unsigned int handle_ready(struct session *s, const void *msg, size_t len)
 	return session_send(s, &live, sizeof(live));
 }
 
+static unsigned int send_unsealed(struct session *s, const void *msg, size_t len)
+{
+	unsigned int reason;
+
+	s->ctrl.sealed = false;
+	reason = session_send(s, msg, len);
+	s->ctrl.sealed = true;
+	return reason;
+}
+
+/* What somebody without the key may put into the connection, if a fault is on */
+static unsigned int send_forged(struct session *s)
+{
+	struct rdmablk_event_msg resize;
+	struct rdmablk_close close;
+	uint64_t value;
+
+	if (!s->ctrl.sealed || s->state != SESSION_LIVE)
+		return RDMABLK_OK;
+	value = fault_once(FAULT_UNSEALED_CLOSE);
+	if (value) {
+		wire_pack_close(&close, (unsigned int)value, s->version);
+		return send_unsealed(s, &close, sizeof(close));
+	}
+	value = fault_once(FAULT_UNSEALED_RESIZE);
+	if (!value)
+		return RDMABLK_OK;
+	wire_pack_event(&resize, RDMABLK_EVENT_RESIZE, value);
+	return send_unsealed(s, &resize, sizeof(resize));
+}
+
 static unsigned int handle_command(struct session *s, const void *msg, size_t len)
 {
 	unsigned int reason, status = RDMABLK_OK;
@@ -651,6 +683,9 @@ static unsigned int handle_command(struct session *s, const void *msg, size_t le
 		if (fault(FAULT_NO_KEEPALIVE_ANSWER))
 			return RDMABLK_OK;
 		s->heard.keepalives++;
+		reason = send_forged(s);
+		if (reason)
+			return reason;
 		break;
 	case RDMABLK_OP_LOGOUT:
 		if (cmd.flags && !(s->hello.features & RDMABLK_F_COMMANDS))

@@ -72,6 +72,8 @@ static int accept_queue(struct session *s, struct conn *conn)
 	if (conn->queue && keying_accept(&s->keying, &data, conn->mac, conn->pair->qp_num))
 		return -EIO;
 	data.mac[0] ^= conn->queue && fault(FAULT_FOREIGN_ACCEPT);
+	if (conn->queue == 1)
+		fault_flip(FAULT_FLIP_ACCEPT, &data, sizeof(data));
 	return conn_accept(conn, &data, sizeof(data));
 }
 

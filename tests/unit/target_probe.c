@@ -438,6 +438,7 @@ static const struct scenario scenarios[] = {
 	{ "unsealed", scenario_unsealed }, { "replayed", scenario_replayed },
 	{ "forged", scenario_forged }, { "join-foreign", scenario_join_foreign },
 	{ "recorded", scenario_recorded },
+	{ "flip-hello", scenario_flip_hello }, { "flip-proof", scenario_flip_proof },
 	{ "cm", scenario_cm }, { "close", scenario_close }, { "crowd", scenario_crowd },
 	{ "ends", scenario_ends },
 	{ "unproven", scenario_unproven }, { "half-open", scenario_half_open },

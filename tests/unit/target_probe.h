@@ -37,6 +37,7 @@ struct probe {
 	char *buf;		/* 4096..8191 receives, 16384.. data, 32768.. sends */
 	struct queue ctrl, data[2 * RDMABLK_MAX_QUEUES];
 	unsigned int version;	/* 2 with --key */
+	unsigned int flip_type, flip_bit;	/* this bit of HELLO or PROOF is flipped */
 	uint32_t foreign_qpn;	/* what a join's MAC names another queue pair by */
 	uint32_t peer_qpn;	/* of the queue that was connected last */
 	struct rdmablk_cm_accept2 accept;
@@ -69,6 +70,7 @@ long long now_ms(void);
 void prepare(struct queue *q);
 bool connect_queue(struct queue *q, const void *data, uint8_t len);
 void send_raw(struct queue *q, const void *msg, size_t len);
+void send_flipped(unsigned int type, const void *msg, size_t len);
 void send_msg(const void *msg, size_t len);
 void post(struct queue *q, struct ibv_send_wr *wr, const void *msg, size_t len);
 int completion(struct queue *q, struct ibv_wc *wc, long long ms);
@@ -99,6 +101,8 @@ void verify_all(void);
 void scenario_crowd(void);
 void scenario_unproven(void);
 void scenario_half_open(void);
+void scenario_flip_hello(void);
+void scenario_flip_proof(void);
 void scenario_ends(void);
 void proven_begin(const char *file);
 void proven_hello(void);

@@ -145,6 +145,48 @@ void scenario_unproven(void)
 	}
 }
 
+/* A login with a bit flipped. Return: whether the daemon has closed it before GRANT. */
+static bool is_refused(void)
+{
+	begin(p.host);
+	p.refused = &refused;
+	if (setjmp(refused)) {
+		p.refused = NULL;
+		leave();
+		return true;
+	}
+	login_to_grant();
+	p.refused = NULL;
+	return false;
+}
+
+/* One login for each bit of a message whose number is a multiple of --arg */
+static void flip_bits(unsigned int type, size_t bytes)
+{
+	unsigned int nr = 0;
+
+	p.flip_type = type;
+	for (p.flip_bit = 0; p.flip_bit < 8 * bytes; p.flip_bit += p.arg) {
+		if (!is_refused()) {
+			printf("a login with bit %u flipped is granted\n", p.flip_bit);
+			exit(1);
+		}
+		nr++;
+	}
+	printf("%u logins refused\n", nr);
+}
+
+/* HELLO and PROOF of version 2, changed on their way */
+void scenario_flip_hello(void)
+{
+	flip_bits(RDMABLK_MSG_HELLO, sizeof(struct rdmablk_hello2));
+}
+
+void scenario_flip_proof(void)
+{
+	flip_bits(RDMABLK_MSG_PROOF, sizeof(struct rdmablk_proof));
+}
+
 /*
  * --arg connection requests whose answers are never looked at, so that no connection comes
  * about: librdmacm would complete it when it reads the answer. Ends when it is killed.

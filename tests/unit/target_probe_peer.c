@@ -212,6 +212,17 @@ void send_raw(struct queue *q, const void *msg, size_t len)
 	post(q, &wr, msg, len);
 }
 
+/* A message without a seal, with a bit flipped if it is of the type that has one */
+void send_flipped(unsigned int type, const void *msg, size_t len)
+{
+	uint8_t sent[RDMABLK_CTRL_MSG_MAX];
+
+	memcpy(sent, msg, len);
+	if (p.flip_type == type)
+		sent[p.flip_bit / 8] ^= (uint8_t)(1U << p.flip_bit % 8);
+	send_raw(&p.ctrl, sent, len);
+}
+
 /* A message of the control queue, sealed if the login has come so far */
 void send_msg(const void *msg, size_t len)
 {
@@ -389,7 +400,7 @@ void send_hello(void)
 {
 	fill_hello();
 	if (p.version == RDMABLK_VERSION_PROVEN)
-		send_raw(&p.ctrl, &p.hello2, sizeof(p.hello2));
+		send_flipped(RDMABLK_MSG_HELLO, &p.hello2, sizeof(p.hello2));
 	else
 		send_raw(&p.ctrl, &p.hello, sizeof(p.hello));
 }

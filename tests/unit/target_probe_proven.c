@@ -96,7 +96,7 @@ void proven_prove(bool wrong)
 	must(rdmablk_keysched_th2(c, th, proof.mac, th), "th2");
 	must(rdmablk_keysched_keys(c, prk1, th, &v.keys), "keys");
 	proof.mac[5] ^= wrong;
-	send_raw(&p.ctrl, &proof, sizeof(proof));
+	send_flipped(RDMABLK_MSG_PROOF, &proof, sizeof(proof));
 	seal_from_now_on();
 }
 
