@@ -7,7 +7,10 @@
 # flood of logins that never prove a key keeps nobody away. At the initiator: whatever reason
 # a target without the key gives, before CHALLENGE or after PROOF, an outage goes on, and the
 # disk is back when its target is. A first connect fails with that reason. No request fails. A
-# reject that says that an adapter is full takes no queue from the disk.
+# reject that says that an adapter is full takes no queue from the disk. A CLOSE or a RESIZE
+# that comes to a live disk without a seal costs it a reconnect, and no more. A login fails if
+# a bit of a message has changed on the way, in either direction: samples, as unit tests have
+# all bits.
 #
 # timeout: 900
 # in-turn: yes
@@ -52,6 +55,16 @@ met_twice() {
 	[[ $(attribute last_error) =~ ^($reason)$ ]] && (($(attribute attempts) >= 2))
 }
 
+# meets_flips FAULT STEP BITS: so many tries of the disk, in an outage, meet a flipped bit
+meets_flips() {
+	daemon --fault "$1=$2"
+	wait_until "$PATIENCE" log_count $(($3 + 1)) "fault: $1: bit [0-9]+ of" ||
+		fail "$1: the disk does not try again: $(attribute state)"
+	expect recovering "$(attribute state)" "the state after $1"
+	expect 0 "$(attribute io_failing)" "io_failing after $1"
+	stop_target KILL
+}
+
 flood_end() {
 	kill "$flood" 2>/dev/null || :
 }
@@ -90,6 +103,10 @@ bytes=(0 16 60)
 for byte in "${bytes[@]}"; do
 	probe 0 --arg "$byte" bait forged
 done
+hello_step=964 proof_step=202
+[[ ! $LONG ]] || hello_step=97 proof_step=19
+probe 0 --arg $hello_step bait flip-hello
+probe 0 --arg $proof_step bait flip-proof
 probe 0 bait io
 PROBE_OPTIONS=(--port "$BAD_PORT")
 probe $FAILED --key "$KEYS/stranger.key" bait io
@@ -115,10 +132,13 @@ meets 'export was taken over by another host' close=$STOLEN
 meets 'session was replaced by a newer login' close-proof=$REPLACED
 meets 'store has lost its contents' close-proof=$DATA_LOST
 meets 'authentication failed' close-proof=$FAILED
-meets 'a required feature is missing' close=$FEATURE
-meets 'no common protocol version' close=$VERSION
+if [[ $LONG ]]; then
+	meets 'a required feature is missing' close=$FEATURE
+	meets 'no common protocol version' close=$VERSION
+fi
 meets 'authentication required' reject=$REQUIRED
 meets 'the target takes no keys.*' reject=$VERSION
+meets 'authentication failed' reject=$FAILED
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 daemon --fault full-reject
 reason="target's RDMA device has no room for more queues"
@@ -126,13 +146,30 @@ wait_until "$PATIENCE" met_twice ||
 	fail "rejected queues: the last error is '$(attribute last_error)', not '$reason'"
 expect recovering "$(attribute state)" "the state after rejected queues"
 stop_target KILL
-RDMABLKD=$RDMABLK_TOP/target/rdmablkd
-daemon
-expect_back 1
+if [[ $LONG ]]; then
+	meets_flips flip-challenge 333 12
+	meets_flips flip-accept 101 12
+else
+	meets_flips flip-challenge 333 2
+fi
+
+# On a live disk
+size=$(blockdev --getsize64 $DEV)
+daemon --fault unsealed-close=$STOLEN --fault unsealed-resize=$((2 * size))
+wait_until "$PATIENCE" reconnected 3 ||
+	fail "$(attribute state) after $(attribute reconnects) reconnects"
+wait_state live
+dmesg_has 'ignoring the reason of a close that is not sealed: export was taken over' ||
+	fail "no CLOSE without a seal has come"
+dmesg_has 'rdmablk0 .*: connection lost: authentication failed' ||
+	fail "no RESIZE without a seal has ended a session"
+expect "$size" "$(blockdev --getsize64 $DEV)" "the size"
+expect 0 "$(attribute io_failing)" "io_failing"
 expect 2 "$(attribute queues)" "the number of queues after rejects"
 expect_progress
 stop_verify
 device_same_as_target
+expect 3 "$(attribute reconnects)" "the number of outages"
 disconnect
 
 # A first connect says so.
