@@ -181,15 +181,6 @@ static void look_for_section(struct parse *p, const char *line)
 
 /* --- keys ----------------------------------------------------------------------- */
 
-static int set_switch(const struct opts_origin *origin, const char *name,
-		      const char *value, bool *on)
-{
-	*on = !strcmp(value, "yes");
-	if (*on || !strcmp(value, "no"))
-		return 0;
-	return opts_refuse(origin, name, "'%s' is neither yes nor no", value);
-}
-
 static int set_export(const struct opts_origin *origin, struct disk_config *disk,
 		      const char *value)
 {
@@ -209,7 +200,7 @@ static int set_own(const struct opts_origin *origin, struct disk_config *disk,
 	case KEY_EXPORT:
 		return set_export(origin, disk, value);
 	case KEY_AUTO:
-		return set_switch(origin, own_keys[key], value, &disk->automatic);
+		return opts_switch(origin, own_keys[key], value, &disk->automatic);
 	default:
 		return opts_number(origin, own_keys[key], value, 0, CONFIG_MAX_WAIT,
 				   " seconds", &disk->wait);
@@ -223,7 +214,7 @@ static int set_option(const struct opts_origin *origin, struct disk_config *disk
 	int ret = 0;
 
 	if (!option->arg)
-		ret = set_switch(origin, option->name, value, &on);
+		ret = opts_switch(origin, option->name, value, &on);
 	if (ret || !on)
 		return ret;
 	return connect_set_option(origin, &disk->request, option->id, value);

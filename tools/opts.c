@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../target/base/key_file.h"
+#include "../target/base/value.h"
 #include "opts.h"
 #include "report.h"
 #include "util.h"
@@ -284,6 +285,22 @@ int opts_number(const struct opts_origin *origin, const char *name,
 				   text, min, max, unit);
 	*number = value;
 	return 0;
+}
+
+/**
+ * opts_switch() - yes or no, in each spelling that the daemon takes
+ * @origin: where it was given
+ * @name: name of the option
+ * @text: what was given
+ * @on: result
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int opts_switch(const struct opts_origin *origin, const char *name, const char *text, bool *on)
+{
+	if (!value_bool(text, on))
+		return 0;
+	return opts_refuse(origin, name, "'%s' is neither yes nor no", text);
 }
 
 /**

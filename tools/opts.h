@@ -2,6 +2,7 @@
 #ifndef RDMABLK_TOOLS_OPTS_H
 #define RDMABLK_TOOLS_OPTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <linux/types.h>
@@ -71,6 +72,7 @@ int opts_number(const struct opts_origin *origin, const char *name,
 		const char *text, __u32 min, __u32 max, const char *unit,
 		__u32 *number);
 int opts_unknown(const char *what, const char *kind, const struct near *near, const char *help);
+int opts_switch(const struct opts_origin *origin, const char *name, const char *text, bool *on);
 int opts_key_name(const struct opts_origin *origin, const char *name,
 		  const char *text);
 int opts_parse_uuid(const char *text, __u8 uuid[OPTS_UUID_LEN]);

@@ -67,13 +67,13 @@ static int set_on_data_loss(const struct opts_origin *origin, const char *value,
 	return 0;
 }
 
-/* As everywhere; scripts have on and off. */
 static int set_timed(const struct opts_origin *origin, const char *value, __u32 *number)
 {
-	*number = !strcmp(value, "yes") || !strcmp(value, "on");
-	if (*number || !strcmp(value, "no") || !strcmp(value, "off"))
-		return 0;
-	return opts_refuse(origin, "timed", "'%s' is neither yes nor no", value);
+	bool on = false;
+	int ret = opts_switch(origin, "timed", value, &on);
+
+	*number = on;
+	return ret;
 }
 
 /**
