@@ -115,7 +115,7 @@ initiator() {
 	peer_set live
 	peer_wait told "$PATIENCE"
 	# The target knows the words before its last message of the proof has come.
-	wait_until "$PATIENCE" live_has 'K=1 cipher=2' ||
+	wait_until 60 live_has 'K=1 cipher=2' ||
 		fail "a live disk has '$(found live)'"
 
 	disconnect
