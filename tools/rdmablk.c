@@ -213,6 +213,28 @@ static int unknown(const char *word)
 	return opts_unknown("usage", "unknown command", &near, "rdmablk --help");
 }
 
+/* An option before the command, where there are two; perhaps it is one of status. */
+static int unknown_option(const char *word)
+{
+	const struct option_info *option;
+	struct near near, of_status;
+
+	near_begin(&near, word + strspn(word, "-"));
+	of_status = near;
+	near_try(&near, "help");
+	near_try(&near, "version");
+	for (option = status_options; option->name; option++)
+		near_try(&of_status, option->name);
+	if (!strncmp(word, "--", 2) && near.best)
+		return report_usage("usage", "unknown option %s; did you mean --%s?", word,
+				    near.best);
+	if (!strncmp(word, "--", 2) && of_status.best)
+		return report_usage("usage",
+				    "unknown option %s; did you mean 'rdmablk status --%s'?", word,
+				    of_status.best);
+	return report_usage("usage", "unknown option %s; see 'rdmablk --help'", word);
+}
+
 static const struct command_info *find(const char *name)
 {
 	size_t i;
@@ -260,8 +282,7 @@ static int run(int argc, char **argv)
 		return STATUS_DONE;
 	}
 	if (argv[1][0] == '-')
-		return report_usage("usage", "unknown option %s; see 'rdmablk --help'",
-				    argv[1]);
+		return unknown_option(argv[1]);
 	command = find(argv[1]);
 	return command ? command->run(command, argc - 1, argv + 1) : unknown(argv[1]);
 }

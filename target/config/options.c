@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/fault.h"
+#include "base/near.h"
 #include "base/util.h"
 #include "config/options.h"
 
@@ -146,6 +147,37 @@ static int apply_option(struct parse *p, int opt, bool keys)
 	}
 }
 
+/* Names the option that a mistyped one is nearest to. @word: with its dashes */
+static void unknown_option(const struct option *opts, const char *word)
+{
+	struct near near;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	near_begin(&near, name);
+	for (; opts->name; opts++)
+		if (strcmp(opts->name, "fault"))
+			near_try(&near, opts->name);
+	if (near.best)
+		fprintf(stderr, "rdmablkd: unknown option --%s; did you mean --%s?\n", name,
+			near.best);
+	else
+		fprintf(stderr, "rdmablkd: unknown option %s; see 'rdmablkd --help'\n", word);
+}
+
+/* Explains an error of getopt_long(), which returned @opt. @word: option, if it is a long one */
+static void refuse(const struct option *opts, int opt, const char *word)
+{
+	if (opt == ':')
+		fprintf(stderr, "rdmablkd: %s needs a value\n", word);
+	else if (optopt && optopt < OPT_EXPORT && optopt != OPT_HELP && optopt != OPT_VERSION)
+		fprintf(stderr, "rdmablkd: unknown option -%c; see 'rdmablkd --help'\n", optopt);
+	else if (optopt)
+		fprintf(stderr, "rdmablkd: %s takes no value\n", word);
+	else
+		unknown_option(opts, word);
+}
+
 /*
  * Goes through the options. @keys: apply those that are keys, after the file has been read;
  * else only the daemon's own options.
@@ -158,10 +190,13 @@ static int pass(struct parse *p, int argc, char **argv, bool keys)
 	if (!opts)
 		return EXIT_FAILED;
 	optind = 0;
-	opterr = !keys;
+	opterr = 0;
 	while (ret == OPTIONS_RUN &&
-	       (opt = getopt_long(argc, argv, "hV", opts, NULL)) != -1)
+	       (opt = getopt_long(argc, argv, ":hV", opts, NULL)) != -1) {
+		if (opt == '?' || opt == ':')
+			refuse(opts, opt, argv[optind - 1]);
 		ret = apply_option(p, opt, keys);
+	}
 	if (ret == OPTIONS_RUN && optind < argc) {
 		fprintf(stderr, "rdmablkd: unexpected argument \"%s\"\n",
 			argv[optind]);

@@ -486,6 +486,38 @@ static void what_stands_below_is_still_read(void **state)
 	config_free(&cfg);
 }
 
+/* What is said about an option, which ends the daemon */
+static void refused_option(char *word, const char *want)
+{
+	FILE *old = stderr;
+	struct config cfg;
+	char *said = NULL;
+	size_t size;
+
+	stderr = open_memstream(&said, &size);
+	assert_non_null(stderr);
+	assert_int_equal(options(&cfg, TARGET DISK, WORDS(word)), EXIT_USAGE);
+	fclose(stderr);
+	stderr = old;
+	assert_string_equal(said, want);
+	free(said);
+	config_free(&cfg);
+}
+
+static void an_unknown_option_is_explained(void **state)
+{
+	(void)state;
+	refused_option("--lisen", "rdmablkd: unknown option --lisen; did you mean --listen?\n");
+	refused_option("--auht=psk", "rdmablkd: unknown option --auht; did you mean --auth?\n");
+	refused_option("--chekc", "rdmablkd: unknown option --chekc; did you mean --check?\n");
+	refused_option("--bogus", "rdmablkd: unknown option --bogus; see 'rdmablkd --help'\n");
+	refused_option("-x", "rdmablkd: unknown option -x; see 'rdmablkd --help'\n");
+	refused_option("--listen", "rdmablkd: --listen needs a value\n");
+	refused_option("--check=1", "rdmablkd: --check=1 takes no value\n");
+	/* Only builds for tests have it. */
+	refused_option("--falt", "rdmablkd: unknown option --falt; see 'rdmablkd --help'\n");
+}
+
 #define HOST(name, more)	"[host " name "]\nkey = " name "\n" more
 #define ALLOW(list)		TARGET HOST("web1", "") DISK "allow = " list "\n"
 
@@ -874,6 +906,7 @@ int main(void)
 		cmocka_unit_test(files),
 		cmocka_unit_test(what_does_not_go_with_a_file),
 		cmocka_unit_test(options_stand_above_the_file),
+		cmocka_unit_test(an_unknown_option_is_explained),
 		cmocka_unit_test(what_stands_below_is_still_read),
 		cmocka_unit_test(nearest_word),
 		cmocka_unit_test(what_was_meant),
