@@ -36,7 +36,8 @@ no_error() {
 	local check
 
 	"$RDMABLK" doctor --json >/tmp/doctor || (($? == 9)) || fail "$(</tmp/doctor)"
-	for check in adapter resources module disks keys verbs io_uring daemon clock; do
+	for check in adapter resources module disks keys verbs io_uring daemon sessions hosts \
+			clock; do
 		jq -e "any(.findings[]; .check == \"$check\")" /tmp/doctor >/dev/null ||
 			fail "nothing about $check: $(</tmp/doctor)"
 	done
