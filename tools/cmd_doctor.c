@@ -19,14 +19,14 @@ const struct option_info doctor_options[] = {
 	{ 0 }
 };
 
-struct exam_args {
+struct doctor_args {
 	const char *root;
 	const char *control;
 };
 
 static int set(void *context, int id, const char *value)
 {
-	struct exam_args *args = context;
+	struct doctor_args *args = context;
 
 	switch (id) {
 	case 'j':
@@ -97,7 +97,7 @@ int cmd_doctor(const struct command_info *command, int argc, char **argv)
 	static const int status[EXAM_LEVELS] = {
 		[EXAM_WARNING] = STATUS_WARNING, [EXAM_ERROR] = STATUS_FAILED,
 	};
-	struct exam_args args = { .root = "/", .control = CONTROL_PATH };
+	struct doctor_args args = { .root = "/", .control = CONTROL_PATH };
 	struct exam d = { 0 };
 	int ret;
 

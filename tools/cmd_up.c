@@ -110,7 +110,10 @@ static int finish(struct attempt *attempt, const struct device *device,
 	return STATUS_DONE;
 }
 
-/* What helps. @request: with the identity of this host; @names: room for those of exports */
+/*
+ * What helps, when there is no other try. @request: with the identity of this host; @names: room
+ * for those of exports
+ */
 static const char *hint(const struct connect_request *request, int err,
 			char names[VISIT_NAMES_TEXT])
 {
@@ -126,16 +129,12 @@ static const char *hint(const struct connect_request *request, int err,
 }
 
 /* Warns about a failed try, but does not repeat the same text. */
-static void say(struct attempt *attempt, const struct connect_request *request,
-		const struct nl_failure *failure)
+static void say(struct attempt *attempt, const char *text)
 {
-	char names[VISIT_NAMES_TEXT];
-
-	if (!strcmp(attempt->said, failure->text))
+	if (!strcmp(attempt->said, text))
 		return;
-	snprintf(attempt->said, sizeof(attempt->said), "%s", failure->text);
-	report_warning(attempt->what, "%s%s; trying again", failure->text,
-		       hint(request, failure->err, names));
+	snprintf(attempt->said, sizeof(attempt->said), "%s", text);
+	report_warning(attempt->what, "%s; trying again", text);
 }
 
 /*
@@ -178,7 +177,7 @@ static int try_one(struct attempt *attempt)
 	if (attempt->over)
 		return report_peer_failure(failure.err, attempt->what, "%s%s", failure.text,
 					   hint(&request, failure.err, names));
-	say(attempt, &request, &failure);
+	say(attempt, failure.text);
 	return STATUS_DONE;
 }
 

@@ -342,7 +342,7 @@ static void check_clock(struct exam *d)
 			   "nothing sets the clock, by which keys of this host expire");
 	else
 		exam_found(d, EXAM_NOTE, "timedatectl set-ntp true",
-			   "nothing sets the clock: keys with an end, as with \"expires\", end by it");
+			   "nothing sets the clock: keys with \"expires\" end by it");
 }
 
 /*

@@ -21,6 +21,7 @@
 #include "util.h"
 
 #define SOON_DAYS	14	/* before its keys expire a host is named */
+#define RESTART		"systemctl restart rdmablkd    # exports in memory without an arena lose their data"
 
 /* The rule that closes the devices is installed as an example: not every host wants it. */
 static void mend_verbs(const struct exam *d, char mend[EXAM_TEXT])
@@ -216,7 +217,7 @@ static void check_version(struct exam *d, struct json_object *answer)
 	if (json_object_object_get_ex(answer, "daemon", &daemon))
 		version = text_of(daemon, "version");
 	if (*version && strcmp(version, RDMABLK_TOOLS_VERSION))
-		exam_found(d, EXAM_WARNING, "systemctl restart rdmablkd",
+		exam_found(d, EXAM_WARNING, RESTART,
 			   "the daemon has version %.64s, the tool %s: it was not restarted after an upgrade, or only one of them was upgraded",
 			   version, RDMABLK_TOOLS_VERSION);
 }
@@ -238,7 +239,7 @@ static void check_exports(struct exam *d)
 			check_export(d, json_object_array_get_idx(exports, i));
 		check_version(d, answer);
 	} else {
-		exam_found(d, EXAM_ERROR, "systemctl restart rdmablkd",
+		exam_found(d, EXAM_ERROR, RESTART,
 			   "the daemon does not understand this tool: they are of different versions");
 	}
 	json_object_put(answer);
@@ -268,7 +269,8 @@ void doctor_target_daemon(struct exam *d)
 }
 
 /*
- * Sessions of hosts that have one identity: the target takes such hosts for one
+ * Sessions of hosts that the target takes for one: hosts with one key, or, where there are no keys,
+ * with one identity
  */
 
 /**
@@ -282,12 +284,15 @@ struct seat {
 	const char *id, *name, *proven, *address;
 };
 
-static int by_id(const void *a, const void *b)
+static int by_host(const void *first, const void *second)
 {
-	return strcmp(((const struct seat *)a)->id, ((const struct seat *)b)->id);
+	const struct seat *a = first, *b = second;
+	int ret = strcmp(a->proven, b->proven);
+
+	return ret || *a->proven ? ret : strcmp(a->id, b->id);
 }
 
-/* Returns the sessions in use, in the order of identities; @nr: how many. */
+/* Returns the sessions in use, in the order of hosts; @nr: how many. */
 static struct seat *seats_of(struct json_object *sessions, size_t *nr)
 {
 	size_t i, all = json_object_array_length(sessions);
@@ -307,8 +312,14 @@ static struct seat *seats_of(struct json_object *sessions, size_t *nr)
 			seats[(*nr)++] = seat;
 	}
 	if (seats)
-		qsort(seats, *nr, sizeof(*seats), by_id);
+		qsort(seats, *nr, sizeof(*seats), by_host);
 	return seats;
+}
+
+/* A host with a key may change its name; its identity says whether it is the same machine. */
+static bool are_two(const struct seat *a, const struct seat *b)
+{
+	return *a->proven ? strcmp(a->id, b->id) : strcmp(a->name, b->name);
 }
 
 static void found_twins(struct exam *d, const struct seat *a, const struct seat *b)
@@ -316,7 +327,12 @@ static void found_twins(struct exam *d, const struct seat *a, const struct seat 
 	static const char mend[] =
 		"uuidgen > /etc/rdmablk/host-id    # on one of them, while it has no disk";
 
-	if (strcmp(a->proven, b->proven) || strcmp(a->name, b->name))
+	if (are_two(a, b) && *a->proven)
+		exam_found(d, EXAM_WARNING,
+			   "rdmablk key new --name NAME --out FILE    # and a [host NAME] for one of them",
+			   "%.40s (%.50s) and %.40s (%.50s) have the key of one host, %.40s: the target takes them for one",
+			   a->name, a->address, b->name, b->address, a->proven);
+	else if (are_two(a, b))
 		exam_found(d, EXAM_WARNING, mend,
 			   "%.40s (%.50s) and %.40s (%.50s) have the same identity: the target takes them for one host",
 			   a->name, a->address, b->name, b->address);
@@ -326,14 +342,14 @@ static void found_twins(struct exam *d, const struct seat *a, const struct seat 
 			   a->address, b->address, a->name);
 }
 
-/* Looks at a group of sessions with one identity; one finding is enough. */
+/* Looks at a group of sessions that are of one host for the target; one finding is enough. */
 static bool check_group(struct exam *d, const struct seat *seats, size_t nr)
 {
 	const struct seat *other = NULL;
 	size_t i;
 
 	for (i = 1; i < nr; i++) {
-		if (strcmp(seats[i].proven, seats->proven) || strcmp(seats[i].name, seats->name)) {
+		if (are_two(&seats[i], seats)) {
 			other = &seats[i];
 			break;
 		}
@@ -346,7 +362,7 @@ static bool check_group(struct exam *d, const struct seat *seats, size_t nr)
 }
 
 /**
- * doctor_target_sessions() - looks for hosts that have the identity of another one
+ * doctor_target_sessions() - looks for hosts that have the identity or the key of another one
  * @d: gets the findings
  */
 void doctor_target_sessions(struct exam *d)
@@ -364,12 +380,12 @@ void doctor_target_sessions(struct exam *d)
 	if (sessions)
 		seats = seats_of(sessions, &nr);
 	for (i = 0; i < nr; i += group) {
-		for (group = 1; i + group < nr && !by_id(&seats[i], &seats[i + group]);)
+		for (group = 1; i + group < nr && !by_host(&seats[i], &seats[i + group]);)
 			group++;
 		twins |= check_group(d, &seats[i], group);
 	}
 	if (seats && !twins)
-		exam_found(d, EXAM_OK, NULL, "%zu are in use, and no two hosts have one identity",
+		exam_found(d, EXAM_OK, NULL, "sessions in use: %zu; no two hosts have one identity",
 			   nr);
 	free(seats);
 	json_object_put(answer);
@@ -402,8 +418,13 @@ static bool check_host(struct exam *d, struct json_object *host)
 	days = days_until(date);
 	if (!expired && days >= SOON_DAYS)
 		return true;
-	snprintf(mend, sizeof(mend),
-		 "rdmablk target reload    # after a new expires in [host %.63s]", name);
+	if (is_set(host, "by_hand"))
+		snprintf(mend, sizeof(mend),
+			 "rdmablk target host remove %.63s    # then 'host add' with a new expires",
+			 name);
+	else
+		snprintf(mend, sizeof(mend),
+			 "rdmablk target reload    # after a new expires in [host %.63s]", name);
 	if (expired)
 		exam_found(d, EXAM_WARNING, mend,
 			   "host %.63s: its keys have expired on %.16s: it cannot log in",

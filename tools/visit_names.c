@@ -15,7 +15,7 @@
 #define PATIENCE_S	2	/* with each step of the login and each page */
 #define PAGES_S		4	/* with all pages */
 #define MOST_PAGES	100
-#define PAGE_NS		6000000	/* a target ends who sends 200 messages a second */
+#define PAGE_NS		6000000	/* a target ends a visit that sends 200 messages in a second */
 #define LIST_LEN	120	/* bytes of names that are listed; at least the longest name */
 
 /**
@@ -99,6 +99,8 @@ static void say(const struct names *names, bool more, char text[VISIT_NAMES_TEXT
  * @request: of a disk whose export it does not have
  * @text: result: the end of a line that says so; empty if the target lists no export to this
  *	host, or has the wanted one meanwhile
+ *
+ * A visit comes from the default address, so there is none if the disk has another one.
  */
 void visit_names(const struct connect_request *request, char text[VISIT_NAMES_TEXT])
 {
@@ -114,6 +116,8 @@ void visit_names(const struct connect_request *request, char text[VISIT_NAMES_TE
 	int status;
 
 	text[0] = '\0';
+	if (request->source)
+		return;
 	client = visit_open(&visit, NULL, &status);
 	if (!client)
 		return;

@@ -147,18 +147,25 @@ static int apply_option(struct parse *p, int opt, bool keys)
 	}
 }
 
-/* Names the option that a mistyped one is nearest to. @word: with its dashes */
+/* Explains an option that is not known, or cut short too much. @word: with its dashes */
 static void unknown_option(const struct option *opts, const char *word)
 {
+	unsigned int begin = 0;
 	struct near near;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	near_begin(&near, name);
-	for (; opts->name; opts++)
-		if (strcmp(opts->name, "fault"))
-			near_try(&near, opts->name);
-	if (near.best)
+	for (; opts->name; opts++) {
+		if (!strcmp(opts->name, "fault"))
+			continue;
+		begin += !strncmp(opts->name, name, strlen(name));
+		near_try(&near, opts->name);
+	}
+	if (begin > 1)
+		fprintf(stderr, "rdmablkd: --%s begins several options; see 'rdmablkd --help'\n",
+			name);
+	else if (near.best)
 		fprintf(stderr, "rdmablkd: unknown option --%s; did you mean --%s?\n", name,
 			near.best);
 	else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the audit log says about sessions, and how often. A session is in it when it is
- * granted, since from then on its initiator has the keys, when its key ends or changes, and when
- * nothing of it is left.
+ * What the audit log says about sessions, and how often. A session is in it when it is granted,
+ * when its key ends or changes, and when nothing of it is left. From the grant on its initiator
+ * has the keys of its memory.
  */
 #include "base/audit.h"
 #include "base/util.h"

@@ -511,6 +511,7 @@ static void an_unknown_option_is_explained(void **state)
 	refused_option("--auht=psk", "rdmablkd: unknown option --auht; did you mean --auth?\n");
 	refused_option("--chekc", "rdmablkd: unknown option --chekc; did you mean --check?\n");
 	refused_option("--bogus", "rdmablkd: unknown option --bogus; see 'rdmablkd --help'\n");
+	refused_option("--max", "rdmablkd: --max begins several options; see 'rdmablkd --help'\n");
 	refused_option("-x", "rdmablkd: unknown option -x; see 'rdmablkd --help'\n");
 	refused_option("--listen", "rdmablkd: --listen needs a value\n");
 	refused_option("--check=1", "rdmablkd: --check=1 takes no value\n");

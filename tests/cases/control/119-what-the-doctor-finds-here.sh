@@ -87,7 +87,7 @@ expired() {
 	"$RDMABLK" key list --json | jq -e '.keys[] | select(.name == "short") | .state == "expired"' >/dev/null
 }
 finds initiator keys ok 'no key is loaded' ''
-make_keys lasting short gone
+make_keys lasting short gone hour
 load_keys lasting gone
 "$RDMABLK" key load --expires 1s "$KEYS/short.key" >/dev/null
 keyctl revoke "$(awk '/rdmablk:gone/ { print "0x" $1 }' /proc/keys)"
@@ -95,6 +95,12 @@ wait_until "$PATIENCE" expired || fail "the key does not expire: $("$RDMABLK" ke
 finds initiator keys warning "short: expired: $ends" "rdmablk key load $KEYS/short.key"
 is keys warning "gone: revoked: $ends" "rdmablk key load $KEYS/gone.key"
 is keys ok 'lasting: valid' ''
+"$RDMABLK" key load --expires 1h "$KEYS/hour.key" >/dev/null
+status_of_clock 64
+finds initiator clock warning 'nothing sets the clock, by which keys of this host expire' \
+	'timedatectl set-ntp true'
+status_of_clock 0
+finds initiator clock ok 'the clock is synchronised' ''
 
 # A connect that waits for the target
 under_way() {

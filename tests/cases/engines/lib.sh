@@ -17,9 +17,9 @@
 #	ask WORD...		machine one does it
 #	pair_over HOW BEGAN	the disk is back after a takeover
 #	daemon_write ANSWER	a block is written as by the stopped daemon
-#	killed_on_one		the daemon there is killed with a write under way, and machine two
-#				takes over
-#	killed_on_two		the same the other way round
+#	killed_on_one		the daemon there is killed while the disk writes, and machine two takes
+#				over
+#	killed_on_two		the same the other way round, with a write under way
 #	powered_off		machine one loses its power while it serves, and boots
 #	pair_down		the disk is disconnected, and machine one, which serves, ends
 

@@ -4,8 +4,8 @@
 # One address has 256 connections half open, and sends HELLO after HELLO without PROOF, half of
 # them with a key that the daemon knows and half with one that it does not know, 10,000 in all.
 # Meanwhile the disk of a host with a key connects, again and again: each connect takes less than
-# a second. No turn of the daemon's loop takes 10 ms, and the memory of the daemon stays below
-# what its limits on logins say.
+# a second, each turn of the daemon's loop less than 10 ms, and the memory of the daemon stays
+# below what its limits on logins say.
 #
 # Time counts instructions here, those of the flood, of the daemon and of the connect, which share
 # one processor. So the times are the same however busy the host is, and they decide. A bucket of
