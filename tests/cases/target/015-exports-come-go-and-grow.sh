@@ -212,7 +212,8 @@ hup "configuration: setting listen $TARGET_ADDR:20420: changed"
 dd if=/dev/rdmablk4 of=/dev/null bs=1M count=1 iflag=direct status=none
 run_expect 3 'no such export' "$RDMABLK" connect "$TARGET_ADDR/more"
 expect_log "connection from .*: refused: no such export .allow-address of $TARGET_ADDR:20420"
-expect "[\"$TARGET_ADDR:20420\",true,\"192.0.2.1\",2]" \
+# Two connects, and after each one the tool's question which exports there are
+expect "[\"$TARGET_ADDR:20420\",true,\"192.0.2.1\",4]" \
 	"$(target sessions --json | jq -c '.listeners[] | [.address, .listening, .allow_address, .refused]')" \
 	"the listeners"
 expect '192.0.2.1' "$(target list --json | jq -r '.exports[] | select(.name == "closed").allow_address')" \
