@@ -14,6 +14,7 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
+#include "../target/base/drop_in.h"
 #include "adapter.h"
 #include "doctor.h"
 #include "doctor_resources.h"
@@ -390,9 +391,9 @@ static bool is_section(const char *line, const char *const *kinds)
 	return false;
 }
 
-static bool has_section(const struct exam *d, const char *path, const char *const *kinds)
+static bool has_section(const char *path, const char *const *kinds)
 {
-	int fd = openat(d->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	bool has = false;
 	char *line = NULL;
@@ -410,31 +411,24 @@ static bool has_section(const struct exam *d, const char *path, const char *cons
 	return has;
 }
 
-static int is_drop_in(const struct dirent *entry)
-{
-	const char *end = strrchr(entry->d_name, '.');
-
-	return entry->d_name[0] != '.' && end && !strcmp(end, ".conf");
-}
-
 /*
  * Whether the file or one of its drop-in files configures something. The packages install both
  * files with samples alone, and a target has the package of the tool, too.
  */
 static bool configures(const struct exam *d, const char *file, const char *const *kinds)
 {
+	struct drop_in more;
 	char path[PATH_MAX];
-	struct dirent **names;
-	bool has = has_section(d, file, kinds);
-	int i, nr;
+	bool has;
+	size_t i;
 
-	snprintf(path, sizeof(path), "%s.d", file);
-	nr = files_names(d->root, path, is_drop_in, &names);
-	for (i = 0; i < nr && !has; i++) {
-		snprintf(path, sizeof(path), "%s.d/%s", file, names[i]->d_name);
-		has = has_section(d, path, kinds);
-	}
-	files_free(names, nr);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", d->root, file);
+	has = has_section(path, kinds);
+	/* What cannot be read has no section. */
+	drop_in_find(&more, path);
+	for (i = 0; i < more.nr && !has; i++)
+		has = has_section(more.path[i], kinds);
+	drop_in_free(&more);
 	return has;
 }
 

@@ -60,16 +60,24 @@ static struct lines ring = {
 };
 
 /**
+ * struct audit_window - lines about refusals in a window of time
+ * @start: of the present window, ms; 0: none yet
+ * @count: lines in it
+ */
+struct audit_window {
+	int64_t start;
+	unsigned int count;
+};
+
+/**
  * struct audit_peer - refusals of an address
  * @key: log_peer_key() of the address
- * @start: of the present window, ms; 0: not in use
- * @count: lines in this window
+ * @window: lines of this address; its @start is 0: not in use
  * @left_out: refusals since the last line of this address
  */
 struct audit_peer {
 	uint64_t key;
-	int64_t start;
-	unsigned int count;
+	struct audit_window window;
 	uint64_t left_out;
 };
 
@@ -81,8 +89,7 @@ static struct {
 	bool started;
 	uint64_t seq;			/* of the last line */
 	uint64_t lost;			/* lines since the last one that was not */
-	int64_t start;			/* of the window of all addresses, ms; 0: none yet */
-	unsigned int count;		/* lines about refusals in it */
+	struct audit_window all;	/* lines of all addresses */
 	uint64_t left_out;		/* refusals that no address has in its count */
 	struct audit_peer peer[AUDIT_PEERS];
 } audit = { .fd = -1 };
@@ -387,9 +394,9 @@ static struct audit_peer *find_peer(uint64_t key)
 	struct audit_peer *p = audit.peer, *oldest = p;
 
 	for (; p < audit.peer + AUDIT_PEERS; p++) {
-		if (p->start && p->key == key)
+		if (p->window.start && p->key == key)
 			return p;
-		if (p->start < oldest->start)
+		if (p->window.start < oldest->window.start)
 			oldest = p;
 	}
 	audit.left_out += oldest->left_out;
@@ -397,14 +404,16 @@ static struct audit_peer *find_peer(uint64_t key)
 	return oldest;
 }
 
-/* Return: whether all addresses together may have another line. */
-static bool has_room(int64_t now)
+/* Begins another window if the present one is over. Return: whether it has room for a line. */
+static bool has_room(struct audit_window *w, unsigned int most)
 {
-	if (!audit.start || now - audit.start > audit_window_ms) {
-		audit.start = now;
-		audit.count = 0;
+	int64_t now = lines_now();
+
+	if (!w->start || now - w->start > audit_window_ms) {
+		w->start = now;
+		w->count = 0;
 	}
-	return audit.count < AUDIT_ALL && !lines_short(&ring, AUDIT_OTHER);
+	return w->count < most;
 }
 
 /**
@@ -416,29 +425,24 @@ static bool has_room(int64_t now)
  */
 struct json_object *audit_refusal(const struct sockaddr *peer)
 {
-	int64_t now = lines_now();
 	struct json_object *line;
 	struct audit_peer *p;
 
-	if (!has_room(now)) {
+	if (!has_room(&audit.all, AUDIT_ALL) || lines_short(&ring, AUDIT_OTHER)) {
 		audit.left_out++;
 		return NULL;
 	}
 	p = find_peer(log_peer_key(peer));
-	if (!p->start || now - p->start > audit_window_ms) {
-		p->start = now;
-		p->count = 0;
-	}
-	if (p->count == AUDIT_BURST) {
+	if (!has_room(&p->window, AUDIT_BURST)) {
 		p->left_out++;
 		return NULL;
 	}
-	p->count++;
+	p->window.count++;
 	line = audit_line("refused");
 	audit_number(line, "left_out", p->left_out);
 	audit_number(line, "left_out_others", audit.left_out);
 	if (line) {
-		audit.count++;
+		audit.all.count++;
 		p->left_out = 0;
 		audit.left_out = 0;
 	}

@@ -160,13 +160,13 @@ static bool is_refused(void)
 	return false;
 }
 
-/* One login for each bit of a message whose number is a multiple of --arg */
+/* One login for each bit of a message whose number is a multiple of --arg, or for each bit */
 static void flip_bits(unsigned int type, size_t bytes)
 {
 	unsigned int nr = 0;
 
 	p.flip_type = type;
-	for (p.flip_bit = 0; p.flip_bit < 8 * bytes; p.flip_bit += p.arg) {
+	for (p.flip_bit = 0; p.flip_bit < 8 * bytes; p.flip_bit += p.arg ?: 1) {
 		if (!is_refused()) {
 			printf("a login with bit %u flipped is granted\n", p.flip_bit);
 			exit(1);

@@ -20,15 +20,6 @@ READERS=256 READ_ONLY=1 STAGED=3	# HELLO's flags; RDMABLK_F_COMMANDS and _STAGED
 LIMIT_SESSIONS=33 LIMIT_MEMORY=35	# RDMABLK_R_LIMIT_*
 FILE=/dev/shm/file RULES=/run/rules SYNC=/tmp/sync
 
-# memory KEY: of the daemon, KiB
-memory() {
-	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$TARGET_PID/status"
-}
-
-sessions() {
-	"$RDMABLK" target sessions --json | jq '.sessions | length'
-}
-
 # registered KIB: as much as that, or less
 registered() {
 	(($(memory VmPin) <= $1))

@@ -18,18 +18,6 @@ HELLOS=10000 HALF_OPEN=256
 LOGINS=256	# in progress; as many sessions may be ending besides
 t=$TARGET_ADDR t6=fd99::1
 
-memory() {
-	awk '$1 == "VmRSS:" { print $2 }' "/proc/$TARGET_PID/status"
-}
-
-sessions() {
-	"$RDMABLK" target sessions --json | jq '.sessions | length'
-}
-
-no_sessions() {
-	(($(sessions) == 0))
-}
-
 flooding() {
 	kill -0 "$flood" 2>/dev/null
 }
@@ -41,7 +29,7 @@ load_module
 disk 0 "[$t6]/disk0"	# from now on its address is known
 disconnect_all
 wait_until "$PATIENCE" no_sessions || fail "$(sessions) sessions after a logout"
-rss=$(memory)
+rss=$(memory VmRSS)
 
 "$PROGRAM" --arg $HALF_OPEN "$t" disk0 half-open >/tmp/half-open 2>&1 &
 half=$!
@@ -49,7 +37,7 @@ cleanup_add kill -KILL "$half"
 wait_until "$PATIENCE" grep -q 'half open' /tmp/half-open ||
 	fail "no half-open connections: $(cat /tmp/half-open)"
 expect_logs $((LOGINS * 3 / 4)) ': connected$'
-each=$((($(memory) - rss) / (LOGINS * 3 / 4) + 1))	# KiB of a login
+each=$((($(memory VmRSS) - rss) / (LOGINS * 3 / 4) + 1))	# KiB of a login
 "$PROGRAM" --arg $HELLOS "$t" disk0 unproven >/tmp/unproven 2>&1 &
 flood=$!
 cleanup_add kill -KILL "$flood"
@@ -62,7 +50,7 @@ while flooding; do
 	get 0 "round $times"
 	disconnect_all
 	times=$((times + 1))
-	now=$(memory)
+	now=$(memory VmRSS)
 	((now <= most)) || most=$now
 done
 wait "$flood" || fail "the flood has ended: $(tail -n 3 /tmp/unproven)"

@@ -30,18 +30,6 @@ t=$TARGET_ADDR t6=fd99::1
 # While the guest waits for the host its clock jumps from timer to timer.
 TARGET_READY_TIMEOUT=100000 PATIENCE=100000
 
-memory() {
-	awk '$1 == "VmRSS:" { print $2 }' "/proc/$TARGET_PID/status"
-}
-
-sessions() {
-	"$RDMABLK" target sessions --json | jq '.sessions | length'
-}
-
-no_sessions() {
-	(($(sessions) == 0))
-}
-
 flooding() {
 	kill -0 "${flood[known]}" 2>/dev/null || kill -0 "${flood[stranger]}" 2>/dev/null
 }
@@ -81,7 +69,7 @@ log_in		# from now on its address is known, and its programs are in memory
 log_in
 echo "alone, a connect takes $US us"
 wait_until "$PATIENCE" no_sessions || fail "$(sessions) sessions after a logout"
-rss=$(memory)
+rss=$(memory VmRSS)
 
 "$PROGRAM" --key $KEYS/web1.key --arg $HALF_OPEN "$t" disk0 half-open >/tmp/half-open 2>&1 &
 half=$!
@@ -89,7 +77,7 @@ cleanup_add kill -KILL "$half"
 wait_until "$PATIENCE" grep -q 'half open' /tmp/half-open ||
 	fail "no half-open connections: $(cat /tmp/half-open)"
 expect_logs $((LOGINS * 3 / 4)) ': connected$'
-each=$((($(memory) - rss) / (LOGINS * 3 / 4) + 1))	# KiB of a login
+each=$((($(memory VmRSS) - rss) / (LOGINS * 3 / 4) + 1))	# KiB of a login
 declare -A flood
 "$PROGRAM" --key $KEYS/web1.key --arg "$HELLOS" "$t" disk0 unproven >/tmp/unproven.known 2>&1 &
 flood[known]=$!
@@ -106,7 +94,7 @@ while flooding; do
 	log_in
 	times=$((times + 1))
 	((US <= longest)) || longest=$US
-	now=$(memory)
+	now=$(memory VmRSS)
 	((now <= most)) || most=$now
 	echo "$times: $US us, $(tail -n 1 /tmp/unproven.known)"
 done

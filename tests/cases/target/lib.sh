@@ -22,6 +22,20 @@ disconnect_all() {
 	"$RDMABLK" disconnect --all
 }
 
+# memory KEY: of the daemon, KiB
+memory() {
+	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$TARGET_PID/status"
+}
+
+# sessions: how many the daemon has
+sessions() {
+	"$RDMABLK" target sessions --json | jq '.sessions | length'
+}
+
+no_sessions() {
+	(($(sessions) == 0))
+}
+
 # probe WANTED [OPTION...] EXPORT SCENARIO: the reason the daemon gives, 0 for success;
 # every time with PROBE_OPTIONS
 probe() {
