@@ -80,18 +80,16 @@ static int take_all(struct client *client, struct names *names, bool *more)
 
 static void say(const struct names *names, bool more, char text[VISIT_NAMES_TEXT])
 {
-	char rest[40] = "";
+	char rest[40] = "";	/* of those that are known but not listed */
 
 	if (names->near.best) {
 		snprintf(text, VISIT_NAMES_TEXT, "; did you mean %s?", names->best);
 		return;
 	}
-	if (more)
-		snprintf(rest, sizeof(rest), " and more");
-	else if (names->nr > names->listed)
+	if (names->nr > names->listed)
 		snprintf(rest, sizeof(rest), " and %u more", names->nr - names->listed);
 	snprintf(text, VISIT_NAMES_TEXT, "; there %s %s%s", names->nr > 1 ? "are" : "is",
-		 names->list, rest);
+		 names->list, more ? " and more" : rest);
 }
 
 /**
