@@ -17,6 +17,7 @@
 
 #define PEERS		12
 #define SAVED		8	/* frames that a script may repeat */
+#define TAGS		32	/* of a write queue that a script may use */
 #define QPN		0x100	/* of the first initiator */
 #define HOME		100	/* address that host home may come from */
 #define NOW		1800000000L	/* of the clock of keys */
@@ -80,8 +81,9 @@ struct frame {
  * @clean: LOGOUT has said that nothing is unflushed
  * @joined: queues that have been accepted; @joins: how many
  * @again: the same of the present reauthentication
- * @tag: of a data queue: commands that have not been answered, by tag: how many; operation and
- *	generation of the last one
+ * @tag: of a data queue: commands that have not been answered, by tag: how many, and what the
+ *	last one says; @begun: its I/O has
+ * @next: of a data queue: the tag after that of the last command; TAGS: none
  * @way: messages that the daemon has not handled yet
  * @was_ending: the session was ending when the first of them arrived
  * @was_sealed: it took sealed frames only
@@ -124,10 +126,13 @@ struct peer {
 		void *tx;
 	} again;
 
-	struct {
-		unsigned int waits, op;
+	struct tag {
+		unsigned int waits, op, flags;
+		uint64_t offset, bytes;
 		uint8_t generation;
-	} tag[CMDQ_DEPTH];
+		bool begun;
+	} tag[TAGS];
+	unsigned int next;
 
 	struct frame way[CTRL_RECVS], saved[SAVED];
 	unsigned int first, nr_way, nr_saved;
@@ -142,6 +147,7 @@ static unsigned int nr_peers, nr_idle_timers;
 static unsigned int list;	/* in force, of lists */
 static bool later;		/* the keys of home have expired */
 static bool no_keys;		/* without authentication: all is version 1 */
+static bool no_cache;		/* the first export is an uncached file */
 static const uint8_t no_key[RDMABLK_MAC_LEN];
 
 static struct peer *peer_of_id(struct rdma_cm_id *id)
@@ -581,6 +587,17 @@ static void scratch_comes(struct peer *p, const struct rdmablk_scratch *c)
 			    le64toh(c->iova) == scratch->iova));
 }
 
+/* The place of the slots is that of the session, or nothing. */
+static void limits_come(const struct peer *p, const struct rdmablk_limits *l)
+{
+	const struct session *s = session_of(p);
+	const struct staged *st = s ? s->staged : NULL;
+
+	CHECK(p->granted && s);
+	CHECK(le32toh(l->slot_rkey) == (st ? st->slot_mr->rkey : 0));
+	CHECK(le64toh(l->slot_iova) == (st ? st->slot_iova : 0));
+}
+
 /* A message that only a proven initiator may see */
 static void secret_comes(struct peer *p, unsigned int type, const void *msg)
 {
@@ -589,8 +606,10 @@ static void secret_comes(struct peer *p, unsigned int type, const void *msg)
 		grant_comes(p, msg);
 		break;
 	case RDMABLK_MSG_REGIONS:
-	case RDMABLK_MSG_LIMITS:
 		CHECK(p->granted);
+		break;
+	case RDMABLK_MSG_LIMITS:
+		limits_come(p, msg);
 		break;
 	case RDMABLK_MSG_LIVE:
 		CHECK(p->granted);
@@ -737,22 +756,115 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* One command, which has come, and nothing that a session may not do */
+/* The remote address of the slot of a tag */
+static uint64_t slot_of(const struct staged *st, unsigned int queue, unsigned int tag)
+{
+	return st->slot_iova + queue * st->queue_bytes +
+	       (uint64_t)tag * st->lanes.scope.slot_bytes;
+}
+
+/* One command, which has come, and nothing that a session may not do; @data: NULL: none */
+static void answer_comes(const struct conn *conn, uint32_t imm, const struct ibv_sge *data)
+{
+	const struct session *s = conn->owner;
+	unsigned int nr = RDMABLK_IMM_TAG(imm), status = RDMABLK_IMM_STATUS(imm);
+	struct peer *d = peer_of_id(conn->id);
+	struct tag *tag = &d->tag[nr];
+
+	CHECK(nr < TAGS && tag->waits);
+	if (tag->waits-- > 1)
+		return;
+	CHECK(RDMABLK_IMM_GENERATION(imm) == tag->generation);
+	CHECK(!data == !(status == RDMABLK_OK && tag->op == RDMABLK_OP_READ &&
+			 tag->flags & RDMABLK_IO_TRAILER));
+	if (status)
+		return;
+	if (tag->op >= RDMABLK_OP_DISCARD && tag->op != RDMABLK_OP_READ)
+		CHECK(may_write(d->owner));
+	if (s->staged && (tag->op >= RDMABLK_OP_DISCARD ||
+			  (tag->op == RDMABLK_OP_FLUSH && may_write(d->owner))))
+		CHECK(tag->begun);
+	if (!data)
+		return;
+	CHECK(data->addr == slot_of(s->staged, (conn->queue - 1U) / 2, nr));
+	CHECK(data->lkey == s->staged->slot_mr->lkey && data->length == tag->bytes);
+}
+
 static void peer_answered(const struct conn *conn, const struct ibv_send_wr *wr)
 {
 	const struct session *s = conn->owner;
-	struct peer *d = peer_of_id(conn->id);
-	uint32_t imm = be32toh(wr->imm_data);
-	unsigned int tag = RDMABLK_IMM_TAG(imm), status = RDMABLK_IMM_STATUS(imm);
+	const struct ibv_sge *sge = wr->sg_list;
+	const struct rdmablk_answers *all;
 
 	CHECK(s->state >= SESSION_LIVE && s->state <= SESSION_STOPPING);
-	CHECK(wr->opcode == IBV_WR_SEND_WITH_IMM && !wr->num_sge);
-	CHECK(tag < CMDQ_DEPTH && d->tag[tag].waits);
-	if (d->tag[tag].waits-- > 1)
+	CHECK(wr->num_sge <= 1);
+	if (wr->opcode == IBV_WR_SEND_WITH_IMM) {
+		answer_comes(conn, be32toh(wr->imm_data), wr->num_sge ? sge : NULL);
 		return;
-	CHECK(RDMABLK_IMM_GENERATION(imm) == d->tag[tag].generation);
-	if (status == RDMABLK_OK && d->tag[tag].op >= RDMABLK_OP_DISCARD)
-		CHECK(may_write(d->owner));
+	}
+	CHECK(wr->opcode == IBV_WR_SEND && wr->num_sge);
+	CHECK(s->hello.features & RDMABLK_F_LISTS && s->staged);
+	CHECK(sge->length <= sizeof(*all) && !(sge->length % sizeof(all->imm[0])));
+	all = (const void *)(uintptr_t)sge->addr;
+	for (unsigned int i = 0; i < sge->length / sizeof(all->imm[0]); i++)
+		answer_comes(conn, le32toh(all->imm[i]), NULL);
+}
+
+/* The write queue of a session; each has one. */
+static struct peer *write_queue_of(const struct peer *owner, unsigned int index)
+{
+	for (unsigned int i = 0; i < nr_peers; i++) {
+		const struct conn *conn = peers[i]->accepted ? conn_of_peer(peers[i]) : NULL;
+
+		if (peers[i]->owner == owner && conn && conn->queue == 2 * (index + 1))
+			return peers[i];
+	}
+	return NULL;
+}
+
+/* Of a command that has come, in the memory of its tag alone */
+static void io_begins(const struct staged_io *io)
+{
+	const struct session *s = session_next(NULL);
+	unsigned int number, queue, nr;
+	const struct lanes *l;
+	const char *receives;
+	struct peer *d;
+	struct tag *tag;
+
+	while (s && !(s->staged && io->cancel == &s->staged->lanes.cancel))
+		s = session_next(s);
+	CHECK(s && s->state == SESSION_LIVE);
+	l = &s->staged->lanes;
+	number = (unsigned int)(((const char *)io - (const char *)l->tags) / (long)l->tag_bytes);
+	queue = number / l->scope.cmd_depth;
+	nr = number % l->scope.cmd_depth;
+	d = write_queue_of(peer_of_id(s->conn->id), queue);
+	CHECK(d && nr < TAGS);
+	tag = &d->tag[nr];
+	CHECK(io->op == RDMABLK_OP_READ || may_write(d->owner));
+	CHECK(io->op == RDMABLK_OP_FLUSH || io->bytes);
+	CHECK(io->offset <= s->export->store.size &&
+	      io->bytes <= s->export->store.size - io->offset);
+	CHECK(tag->waits);
+	if (tag->waits > 1)
+		return;
+	tag->begun = true;
+	CHECK(io->op == tag->op && io->offset == tag->offset && io->bytes == tag->bytes);
+	if (io->op < RDMABLK_OP_READ)
+		return;
+	CHECK(io->fua == (io->op == RDMABLK_OP_WRITE && tag->flags & RDMABLK_IO_FUA));
+	if (io->op == RDMABLK_OP_READ || !(tag->flags & RDMABLK_IO_TRAILER)) {
+		CHECK(io->bytes <= l->scope.slot_bytes);
+		CHECK(io->buf == s->staged->slots + queue * s->staged->queue_bytes +
+				 (size_t)nr * l->scope.slot_bytes);
+		return;
+	}
+	receives = l->queues.receives + (size_t)queue * l->scope.cmd_depth * l->queues.stride;
+	CHECK(io->buf >= receives && io->bytes <= RDMABLK_MAX_TRAILER);
+	CHECK((size_t)(io->buf - receives) < (size_t)l->scope.cmd_depth * l->queues.stride);
+	CHECK(io->buf[-(long)sizeof(struct rdmablk_command) +
+		      (long)offsetof(struct rdmablk_hdr, tag)] == (char)nr);
 }
 
 static void queue_ready(const struct conn *conn, unsigned int access)

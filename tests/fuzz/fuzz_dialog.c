@@ -4,9 +4,9 @@
  * do, four bytes a step. The harness has the keys of all hosts, so that it computes the MACs
  * and seals the messages of a script; the script changes them before or after that, repeats
  * them, holds them back, and breaks connections. A model beside it knows from the bytes that
- * arrived who has proven what. A script that begins with OPEN is one of version 1. After each
- * step the daemon may have done nothing that the model does not allow; after the last one
- * nothing of any session may be left.
+ * arrived who has proven what. A script that begins with OPEN is one of version 1; with
+ * UNCACHED the first export is an uncached file. After each step the daemon may have done
+ * nothing that the model does not allow; after the last one nothing of any session may be left.
  */
 #include <sys/stat.h>
 
@@ -21,6 +21,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define OPEN	0xff	/* first byte of a script for a daemon without authentication */
+#define UNCACHED	0xfa	/* first byte of a script for an uncached file */
+#define UNCACHED_OPEN	0xf9	/* and without authentication */
 #define MORE	0xf0	/* first byte of a step that is a command, or has to do with them */
 
 /*
@@ -141,6 +143,14 @@ static struct peer *begin(unsigned int how)
 	return p;
 }
 
+static uint64_t features(bool few)
+{
+	if (!no_cache)
+		return few ? 0 : RDMABLK_F_COMMANDS;
+	return RDMABLK_F_COMMANDS | RDMABLK_F_STAGED |
+	       (few ? 0 : RDMABLK_F_LISTS | RDMABLK_F_IMPLIED);
+}
+
 static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 {
 	struct rdmablk_hello2 h = {
@@ -148,7 +158,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 			.hdr = head(RDMABLK_MSG_HELLO, hello_len()),
 			.version_min = htole16(version()), .version_max = htole16(version()),
 			.flags = htole32(flags & 15),
-			.features_offered = htole64(how & 8 ? 0 : RDMABLK_F_COMMANDS),
+			.features_offered = htole64(features(how & 8)),
 			.generation = htole32(1 + (how >> 6)),
 			.nr_queues = htole16((uint16_t)(1 + (how >> 4 & 3))),
 			.queue_depth = htole16(16), .keep_alive_ms = htole32(5000),
@@ -315,6 +325,7 @@ static void join(struct peer *p, unsigned int queue, unsigned int how)
 	if (!d)
 		return;
 	d->owner = p;
+	d->next = TAGS;
 	d->key = p->key;
 	d->req.kind = queue & 1 ? RDMABLK_KIND_READ : RDMABLK_KIND_WRITE;
 	d->req.queue = htole16((uint16_t)queue);
@@ -394,31 +405,98 @@ static size_t build_command(struct rdmablk_command *cmd, unsigned int op, unsign
 	return sizeof(*cmd) + nr * sizeof(*range);
 }
 
-/* A command on a write queue; on a read queue it is a mistake. */
-static void say_command(struct peer *p, unsigned int where, unsigned int what)
+/* A READ or a WRITE, with its data if it says so */
+static size_t build_data(struct rdmablk_command *cmd, bool write, unsigned int tag)
 {
-	uint8_t msg[CMDQ_BYTES] __attribute__((aligned(8))) = { 0 };
-	struct rdmablk_command *cmd = (struct rdmablk_command *)msg;
+	unsigned int how = next_byte(), unit = how & 0x80 ? 12 : 9;
+	size_t len = sizeof(*cmd);
+
+	*cmd = (struct rdmablk_command){
+		.hdr = { .type = htole16(RDMABLK_MSG_COMMAND), .tag = htole16((uint16_t)tag),
+			 .generation = htole32(next_byte()) },
+		.op = htole16(write ? RDMABLK_OP_WRITE : RDMABLK_OP_READ),
+		.flags = htole16(how & 3),
+		.offset = htole64((uint64_t)next_byte() << unit),
+		.bytes = htole64((uint64_t)next_byte() << 9),
+	};
+	if (write && how & RDMABLK_IO_TRAILER)
+		len += le64toh(cmd->bytes) & (2 * RDMABLK_MAX_TRAILER - 1);
+	cmd->hdr.length = htole16((uint16_t)len);
+	return len;
+}
+
+union command {
+	struct rdmablk_command cmd;
+	uint8_t bytes[sizeof(struct rdmablk_command) + 2 * RDMABLK_MAX_TRAILER];
+};
+
+/* Of the commands thread, which has little room, or of an uncached file */
+static size_t longest(void)
+{
+	return no_cache ? sizeof(struct rdmablk_command) + STAGED_TRAILER : CMDQ_BYTES;
+}
+
+/* A command on a write queue; on a read queue it is a mistake. */
+static void say_command(struct peer *p, unsigned int where, const union command *msg, size_t len)
+{
+	const struct rdmablk_command *cmd = &msg->cmd;
 	struct peer *d = queue_of(p, where & 7);
-	size_t len = build_command(cmd, what & 7, what >> 3 & 15);
 	const struct session *s = session_of(p);
-	unsigned int tag;
+	unsigned int tag = le16toh(cmd->hdr.tag);
 
 	if (!d || !s)
 		return;
-	change_before(msg, len);
 	len = (size_t)((int)len + change.longer);
 	change.longer = 0;
-	tag = le16toh(cmd->hdr.tag);
 	/* The queue takes no longer message. */
-	if (len > sizeof(msg) ||
+	if (len > longest() ||
 	    !world_receive(conn_of_peer(d)->pair, msg, len, IBV_WC_SUCCESS, NULL))
 		return;
-	if (tag >= CMDQ_DEPTH)
+	d->next = tag < TAGS ? tag + 1 : TAGS;
+	if (tag >= TAGS)
 		return;
-	d->tag[tag].waits++;
-	d->tag[tag].op = le16toh(cmd->op);
-	d->tag[tag].generation = (uint8_t)le32toh(cmd->hdr.generation);
+	d->tag[tag] = (struct tag){
+		.waits = d->tag[tag].waits + 1,
+		.op = le16toh(cmd->op), .flags = le16toh(cmd->flags),
+		.offset = le64toh(cmd->offset), .bytes = le64toh(cmd->bytes),
+		.generation = (uint8_t)le32toh(cmd->hdr.generation),
+	};
+}
+
+/* What a write queue gets: a command; for an uncached file perhaps one with data */
+static void command(struct peer *p, unsigned int where, unsigned int what, bool data)
+{
+	union command msg = { 0 };
+	size_t len = data ? build_data(&msg.cmd, what & 0x80, what & 31) :
+			    build_command(&msg.cmd, what & 7, what >> 3 & 15);
+
+	change_before(msg.bytes, len);
+	say_command(p, where, &msg, len);
+}
+
+/* A WRITE whose data is in the slot: it has the tag that follows, and its next generation. */
+static void implied(struct peer *p, unsigned int where, unsigned int what)
+{
+	uint32_t at = next_byte() | (what & 8 ? 0x3fffff00 : 0), len = next_byte() << 9;
+	struct peer *d = queue_of(p, where & 7);
+	const struct session *s = session_of(p);
+	struct tag *tag;
+
+	if (!d || !s)
+		return;
+	len += what & 4 ? 1 : 0;
+	world.imm = at | (what & 1 ? RDMABLK_WRITE_FUA : 0) | (what & 2 ? RDMABLK_WRITE_PAGES : 0);
+	if (!world_receive_as(IBV_WC_RECV_RDMA_WITH_IMM, conn_of_peer(d)->pair, NULL, len,
+			      IBV_WC_SUCCESS, NULL) || d->next >= TAGS ||
+	    !(p->hello.hello.features_offered & htole64(RDMABLK_F_IMPLIED)))
+		return;
+	tag = &d->tag[d->next++];
+	*tag = (struct tag){
+		.waits = tag->waits + 1,
+		.op = RDMABLK_OP_WRITE, .flags = what & 1 ? RDMABLK_IO_FUA : 0,
+		.offset = (uint64_t)at << (what & 2 ? 12 : 9), .bytes = len,
+		.generation = (uint8_t)(tag->generation + 1),
+	};
 }
 
 /*
@@ -644,11 +722,16 @@ static void step(void)
 			cfg.scratch = (b & 0x7f) << 13;
 		break;
 	case MORE + 15:
-		store_step();
+		if (!store_step())
+			io_step();
 		break;
 	case MORE ... MORE + 10:
-		if (nr_peers)
-			say_command(peer_for(who, 0), a, b);
+		if (!nr_peers)
+			break;
+		if (no_cache && what == MORE + 10)
+			implied(peer_for(who, 0), a, b);
+		else
+			command(peer_for(who, 0), a, b, no_cache && what == MORE + 9);
 		break;
 	default:
 		if (nr_peers && !(no_keys && needs_keys(what)))
@@ -678,7 +761,7 @@ static void finish(void)
 	CHECK(!session_any());
 	CHECK(!world.jobs && TAILQ_EMPTY(&tasks) && world.timers == nr_idle_timers);
 	CHECK(!world.pds && !world.cqs && !world.qps && !world.mrs && device.users == 1);
-	CHECK(!world.channels && !world.events);
+	CHECK(!world.channels && !world.events && !world.buffers && TAILQ_EMPTY(&ios));
 	CHECK(LIST_EMPTY(&export_find("first")->leases));
 	CHECK(!quota_visits() && !quota_lent() && !quota_taken()->bytes);
 	while (nr_peers) {
@@ -807,10 +890,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ready = true;
 	script.at = data;
 	script.left = size;
-	no_keys = size && *data == OPEN;
-	if (no_keys)
+	no_keys = size && (*data == OPEN || *data == UNCACHED_OPEN);
+	no_cache = size && (*data == UNCACHED || *data == UNCACHED_OPEN);
+	if (no_keys || no_cache)
 		next_byte();
 	cfg.auth = no_keys ? AUTH_NONE : AUTH_PSK;
+	store_changes(&export_find("first")->store, no_cache);
 	while (script.left)
 		step();
 	finish();

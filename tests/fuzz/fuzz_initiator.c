@@ -682,6 +682,12 @@ static void act(unsigned int what, unsigned int a, unsigned int b)
 			target.staged = true;
 		else if (a == 3)
 			shortage = b;
+		else if (a == 4)
+			cq_shortage = b;
+		else if (a == 5)
+			sends_fail = b;
+		else if (a == 6)
+			world_receive_fails();
 		break;
 	case 10:
 		change.before = true;
@@ -795,8 +801,8 @@ static void log_in(unsigned int how)
 	if (model.logins++ == LOGINS)
 		return;
 	/* With a target that only says what is right the first login succeeds. */
-	easy = how >> 2 > 12 && !s->resume && !shortage && !change.before && !change.after &&
-	       !change.longer && !take_ret && !mac_ret;
+	easy = how >> 2 > 12 && !s->resume && !shortage && !cq_shortage && !sends_fail &&
+	       !change.before && !change.after && !change.longer && !take_ret && !mac_ret;
 	s->opt.read_only = s->resume ? s->opt.read_only : how & 1;
 	s->opt.steal = how & 2;
 	target.honest = how >> 2;
@@ -860,6 +866,8 @@ static void begin(void)
 	take_ret = 0;
 	mac_ret = 0;
 	shortage = 0;
+	cq_shortage = 0;
+	sends_fail = 0;
 	memset(&target, 0, sizeof(target));
 	memset(&change, 0, sizeof(change));
 	memset(&model, 0, sizeof(model));

@@ -3,7 +3,8 @@
  * What a hostile initiator can say: the first byte of the input chooses a check of
  * target/wire/wire.c or wire_data.c and a version, the rest is the message, as it is when its
  * frame is open. What HELLO asks for and gets, the other end's parser must take. What a
- * command asks for must be inside the export.
+ * command asks for must be inside the export; one that the initiator makes comes out as it
+ * went in.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
@@ -174,6 +175,67 @@ static void command(const void *msg, size_t len, const struct wire_scope *scope)
 	}
 }
 
+/* A WRITE without a command: number, bytes and tag, and what was last done with the tag */
+static void implied(const void *msg, size_t len)
+{
+	struct wire_data last = { 0 }, d;
+	struct {
+		uint32_t imm, bytes;
+		uint16_t tag;
+		uint8_t generation;
+	} in;
+
+	if (len < sizeof(in))
+		return;
+	memcpy(&in, msg, sizeof(in));
+	last.generation = in.generation;
+	wire_check_implied(in.imm, in.bytes, &staged, in.tag, &last, &d);
+	check(d.op == RDMABLK_OP_WRITE && d.tag == in.tag && !d.trailer);
+	check(d.generation == (uint8_t)(in.generation + 1) && !(d.flags & ~RDMABLK_IO_FUA));
+	if (d.status)
+		return;
+	inside(&staged, d.offset, d.bytes);
+	check(d.bytes == in.bytes && d.bytes <= staged.slot_bytes);
+}
+
+/* The initiator's WRITE at a place, with a command and without */
+static void made(const void *msg, size_t len)
+{
+	struct rdmablk_command cmd;
+	struct wire_data last = { 0 }, d;
+	uint64_t offset;
+	uint32_t imm;
+	bool fua;
+
+	if (len < sizeof(offset) + 1)
+		return;
+	memcpy(&offset, msg, sizeof(offset));
+	offset %= staged.size - staged.logical_block;
+	offset -= offset % staged.logical_block;
+	fua = ((const uint8_t *)msg)[sizeof(offset)] & 1;
+	rdmablk_wire_data_command(&cmd, RDMABLK_OP_WRITE, fua ? RDMABLK_IO_FUA : 0, 7, 9, offset,
+				  staged.logical_block, 0);
+	check(!wire_check_data(&cmd, sizeof(cmd), &staged, &d) && !d.status);
+	check(d.tag == 7 && d.generation == 9 && d.offset == offset);
+	if (!rdmablk_wire_implied(offset, 12, fua, &imm))
+		return;
+	wire_check_implied(imm, staged.logical_block, &staged, 7, &last, &d);
+	check(!d.status && d.offset == offset && !!(d.flags & RDMABLK_IO_FUA) == fua);
+}
+
+/* Each reason of a refusal has an error, and no other number has none. */
+static void reason(const void *msg, size_t len)
+{
+	uint16_t number;
+
+	if (len < sizeof(number))
+		return;
+	memcpy(&number, msg, sizeof(number));
+	check(rdmablk_wire_errno(number) <= 0);
+	check(!rdmablk_wire_errno(number) == (number == RDMABLK_OK));
+	check(rdmablk_reason_text(number));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *msg;
@@ -198,6 +260,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 5:
 		message(msg, size - 1, RDMABLK_VERSION_PROVEN);
+		break;
+	case 6:
+		implied(msg, size - 1);
+		break;
+	case 7:
+		made(msg, size - 1);
+		break;
+	case 8:
+		reason(msg, size - 1);
 		break;
 	default:
 		message(msg, size - 1, RDMABLK_VERSION_OPEN);

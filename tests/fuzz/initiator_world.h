@@ -98,6 +98,8 @@ static struct rdmablk_session *session;
 static bool open_world;		/* the disk has no key: all is version 1 */
 static int mac_ret;		/* what the MACs of version 1 are like */
 static unsigned int shortage;	/* there is no room for the queue pair of that number */
+static unsigned int cq_shortage;	/* nor for the completion queue of that number */
+static unsigned int sends_fail;	/* so many */
 static u32 next_qpn;
 static int objects;		/* queue pairs, completion queues, domains */
 
@@ -149,6 +151,10 @@ static struct ib_cq *ib_alloc_cq_any(struct ib_device *dev, void *context, int c
 	(void)context;
 	(void)cqes;
 	(void)how;
+	if (cq_shortage && !--cq_shortage) {
+		short_of_room();
+		return ERR_PTR(-ENOMEM);
+	}
 	objects++;
 	return &cq;
 }
@@ -206,9 +212,22 @@ static void world_sent(void)
 	while (nr_sends) {
 		struct ib_wc wc = { .wr_cqe = sends[0], .status = IB_WC_SUCCESS };
 
+		if (sends_fail && sends_fail--)
+			wc.status = IB_WC_FLUSH;
 		memmove(sends, sends + 1, --nr_sends * sizeof(*sends));
 		wc.wr_cqe->done(&cq, &wc);
 	}
+}
+
+/* A receive fails, as it does when the connection is lost. */
+static void world_receive_fails(void)
+{
+	struct ib_wc wc = { .wr_cqe = recvs[0], .status = IB_WC_FLUSH };
+
+	if (!nr_recvs)
+		return;
+	memmove(recvs, recvs + 1, --nr_recvs * sizeof(*recvs));
+	wc.wr_cqe->done(&cq, &wc);
 }
 
 void rdmablk_ibdev_limits(struct ib_device *dev, u32 port, struct rdmablk_limits_in *in)

@@ -137,6 +137,32 @@ static void write_login2(void)
 	write_seed("login", "reauth-proof", 5, &again, sizeof(again));
 }
 
+/* WRITEs that are nothing but their data: number, bytes, tag, generation; and places of some */
+static void write_implied(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t words[3];
+	} list[] = {
+		{ "implied", { RDMABLK_WRITE_PAGES | 3, 4096, 7 } },
+		{ "implied-fua", { RDMABLK_WRITE_FUA | 3, 8192, 0 } },
+		{ "implied-large", { 1, 1 << 18, 1 } },
+		{ "implied-odd", { 1, 513, 1 } },
+	};
+	static const uint64_t places[][2] = {
+		{ 4096 }, { 4096, 1 }, { 1ULL << 60 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		write_seed("login", list[i].name, 6, list[i].words, sizeof(list[i].words));
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "place-%zu", i);
+		write_seed("login", name, 7, places[i], sizeof(places[i]));
+	}
+}
+
 static void write_login(void)
 {
 	struct rdmablk_cm_request req;
@@ -162,11 +188,18 @@ static void write_login(void)
 	write_seed("login", "logout", 1, &cmd, sizeof(cmd));
 	rdmablk_wire_close(&close, RDMABLK_R_LOGOUT, RDMABLK_VERSION_OPEN);
 	write_seed("login", "close", 1, &close, sizeof(close));
+	for (uint16_t i = 0; i <= RDMABLK_R_INTERNAL; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "reason-%u", i);
+		write_seed("login", name, 8, &i, sizeof(i));
+	}
+	write_implied();
 }
 
 struct script {
 	const char *name;
-	uint8_t len, bytes[64];
+	uint8_t len, bytes[72];
 };
 
 #define SCRIPT(name, ...) { name, sizeof((uint8_t[]){ __VA_ARGS__ }), { __VA_ARGS__ } }
@@ -313,6 +346,49 @@ static void write_open(void)
 		SCRIPT("open-twice", 0xff, 11, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0x40, 0, 2, 3, 0,
 		       0),
 		SCRIPT("open-nothing", 0xff, 11, 0, 0, 0x20),
+	};
+
+	write_scripts("dialog", list, ARRAY_SIZE(list));
+}
+
+/* An uncached file: after the login 0xf9 is a READ or WRITE, 0xfa a WRITE without a command. */
+static void write_uncached(void)
+{
+	static const struct script list[] = {
+		SCRIPT("uncached", 0xfa, 11, 0, 0, 0, 0xf9, 0, 1, 0, 0, 1, 1, 2, 0xf9, 0, 1,
+		       0x81, 2, 2, 0x40, 1, 3, 0, 5, 0),
+		SCRIPT("uncached-carried", 0xfa, 11, 0, 0, 0, 0xf9, 0, 1, 0, 1, 1, 1, 2, 0xf9,
+		       0, 1, 0x81, 3, 2, 0x40, 8, 0xf9, 0, 1, 0x82, 1, 2, 0x40, 9),
+		SCRIPT("uncached-implied", 0xfa, 11, 0, 0, 0, 0xf9, 0, 1, 0x80, 0, 1, 1, 2,
+		       0xfa, 0, 1, 1, 4, 1, 0xfa, 0, 1, 2, 4, 16, 0xfa, 0, 1, 0, 4, 17),
+		SCRIPT("uncached-last-tag", 0xfa, 11, 0, 0, 0, 0xf9, 0, 1, 0x92, 0, 1, 1, 2,
+		       0xfa, 0, 1, 0, 4, 1),
+		SCRIPT("uncached-no-tag", 0xfa, 11, 0, 0, 0, 0xfa, 0, 1, 0, 4, 1),
+		SCRIPT("uncached-list", 0xfa, 11, 0, 0, 0, 16, 0, 1, 0, 0xf9, 0, 1, 0x80, 0, 1,
+		       1, 2, 0xf9, 0, 1, 0x81, 0, 1, 1, 2, 0xf9, 0, 1, 2, 1, 1, 1, 2, 0xf9, 0,
+		       1, 3, 0, 1, 1, 2, 16, 0, 0, 0),
+		SCRIPT("uncached-fails", 0xfa, 11, 0, 0, 0, 0xfe, 0, 3, 0, 0xf9, 0, 1, 0x80, 0,
+		       1, 1, 2, 0xf9, 0, 1, 1, 1, 1, 1, 2, 0xf0, 0, 1, 2, 0, 1, 0, 0),
+		SCRIPT("uncached-other", 0xfa, 11, 0, 0, 0, 0xf0, 0, 1, 2, 0, 1, 0, 0, 0xf0, 0,
+		       1, 11, 4, 1, 0, 1, 0xf0, 0, 1, 20, 5, 1, 0, 1, 0xf0, 0, 1, 29, 4, 1, 0,
+		       1),
+		SCRIPT("uncached-outside", 0xfa, 11, 0, 0, 0, 0xf9, 0, 1, 0, 0x80, 1, 0xff, 9,
+		       0xf9, 0, 1, 0x81, 0, 1, 1, 17, 0xfa, 0, 1, 8, 4, 1),
+		SCRIPT("uncached-reader", 0xfa, 11, 0, 3, 1, 0xf9, 0, 1, 0, 0, 1, 1, 2, 0xf0, 0,
+		       1, 2, 0, 1, 0, 0, 0xf9, 0, 1, 0x80, 0, 1, 1, 2, 0xfa, 0, 1, 0, 4, 1),
+		SCRIPT("uncached-early", 0xfa, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 1, 0,
+		       4, 0, 2, 0, 0xfa, 0, 1, 0, 4, 1),
+		SCRIPT("uncached-busy", 0xfa, 11, 0, 0, 0, 16, 0, 1, 0, 0xf9, 0, 1, 0x81, 0, 1,
+		       1, 2, 0xf9, 0, 1, 0x80, 0, 1, 1, 2, 0xfa, 0, 1, 0, 4, 1),
+		SCRIPT("uncached-ends", 0xfa, 11, 0, 0, 0, 16, 0, 1, 0, 0xf9, 0, 1, 0x80, 0, 1,
+		       1, 2, 3, 0, 2, 0, 15, 0, 0xff, 0, 16, 0, 0, 0),
+		SCRIPT("uncached-full", 0xfa, 0, 0, 0, 0, 1, 0, 0, 0, 0xfd, 0, 5, 0, 2, 0, 0,
+		       0),
+		SCRIPT("uncached-plain", 0xfa, 0, 0, 0, 0, 1, 0, 0, 8, 2, 0, 0, 0, 4, 0, 1, 0,
+		       4, 0, 2, 0, 3, 0, 4, 0, 0xf9, 0, 1, 0x80, 0, 1, 1, 2, 0xfa, 0, 1, 0, 4,
+		       1),
+		SCRIPT("uncached-open", 0xf9, 11, 0, 0, 0, 0xf9, 0, 1, 0x80, 0, 1, 1, 2, 0xfa,
+		       0, 1, 0, 4, 1, 3, 0, 2, 1),
 	};
 
 	write_scripts("dialog", list, ARRAY_SIZE(list));
@@ -474,6 +550,7 @@ int main(int argc, char **argv)
 	write_dialog();
 	write_commands();
 	write_open();
+	write_uncached();
 	write_initiator();
 	write_client();
 	return 0;

@@ -20,6 +20,7 @@
  *	peer_refused()	it is rejected
  *	queue_ready()	a queue pair has got its rights
  *	memory_ready()	memory is registered for remote use
+ *	io_begins()	a command of an uncached file begins its I/O
  */
 #ifndef TARGET_WORLD_H
 #define TARGET_WORLD_H
@@ -38,10 +39,10 @@
 #include "../../target/rdma/device.h"
 #include "../../target/session/session.h"
 #include "../../target/staged/lane.h"
-#include "store_world.h"
+#include "staged_world.h"
 
 #define QPN_TARGET	0x500	/* of the daemon's first queue pair */
-#define WRS		128	/* completions of a queue, at most */
+#define WRS		256	/* completions of a queue, at most */
 
 /* @cond: what must hold, whatever the input is */
 #define CHECK(cond)								\
@@ -70,7 +71,8 @@ static struct {
 	unsigned int events, events_taken;	/* of channels; those that a lane has not taken */
 	bool hold_jobs, hold_sends, hold_messages;
 	unsigned int shortage;		/* the adapter has no room for the object of that number */
-	uint32_t qpn;
+	unsigned int buffers;		/* registered with the ring */
+	uint32_t qpn, imm;		/* @imm: immediate data of the next completion */
 } world = { .qpn = QPN_TARGET };
 
 /*
@@ -680,11 +682,13 @@ struct iothread_pool *iothread_pool_start(const char *name, struct staged_file *
 	t = &world_pool->thread[0];
 	world_pool->name = "all";
 	world_pool->kind = "commands";
+	world_pool->file = &uncached.staged;
 	world_pool->turn = turn;
 	world_pool->nr = 1;
 	t->all = world_pool;
 	TAILQ_INIT(&t->polled);
 	TAILQ_INIT(&t->answering);
+	uncached.threads = world_pool;
 	CHECK(!loop_inbox_open(&world_pool->inbox));
 	CHECK(!ring_init_epoll(&t->engine.ring));
 	return world_pool;
@@ -759,14 +763,14 @@ int iothread_get_buffer(struct iothread *t, void *from, size_t bytes, bool write
 	(void)from;
 	(void)bytes;
 	(void)writer;
-	abort();
+	return is_short() ? -ENOSPC : (int)world.buffers++;
 }
 
 void iothread_put_buffer(struct iothread *t, unsigned int place)
 {
 	(void)t;
 	(void)place;
-	abort();
+	CHECK(world.buffers--);
 }
 
 /*
@@ -781,7 +785,8 @@ static void world_settle(void)
 	bool more = true;
 
 	while (more) {
-		more = !world.hold_jobs && (world_work() || inbox_step() || store_step());
+		more = !world.hold_jobs && (world_work() || inbox_step() || store_step() ||
+						 io_settle());
 		more |= !world.hold_messages && lane_step();
 		TAILQ_FOREACH(qp, &qps, entry) {
 			for (unsigned int i = 0; !world.hold_sends && i < qp->nr_unsaid; i++) {
@@ -823,13 +828,13 @@ static bool world_receive_as(enum ibv_wc_opcode opcode, struct ibv_qp *ibv, cons
 			     size_t len, enum ibv_wc_status status, struct peer *from)
 {
 	struct fake_qp *qp = container_of(ibv, struct fake_qp, ibv);
-	struct ibv_wc wc = { .status = status, .opcode = opcode };
+	struct ibv_wc wc = { .status = status, .opcode = opcode, .imm_data = htobe32(world.imm) };
 
 	if (!qp->nr_recvs)
 		return false;
 	wc.wr_id = qp->recv_id[qp->first_recv];
 	wc.byte_len = (uint32_t)len;
-	if (len > qp->recv_len[qp->first_recv])
+	if (opcode == IBV_WC_RECV && len > qp->recv_len[qp->first_recv])
 		wc.status = IBV_WC_LOC_LEN_ERR;
 	else if (msg)
 		memcpy((void *)(uintptr_t)qp->recv_addr[qp->first_recv], msg, len);
