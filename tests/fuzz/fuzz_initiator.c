@@ -466,6 +466,8 @@ static void say_done(void)
 	say_sealed(&done, sizeof(done), false);
 }
 
+static u8 epoch;	/* another one: the store has started again */
+
 static void grant(struct rdmablk_grant *g)
 {
 	if (open_world)
@@ -473,6 +475,7 @@ static void grant(struct rdmablk_grant *g)
 	else
 		msg_grant2(g);
 	g->nr_queues = target.hello.hello.nr_queues;
+	g->epoch[0] ^= epoch;
 	g->flags = cpu_to_le32(RDMABLK_GRANT_CACHE);
 	if (target.staged) {
 		g->flags |= cpu_to_le32(RDMABLK_GRANT_STAGED);
@@ -641,6 +644,47 @@ static bool act_honestly(void)
 	return true;
 }
 
+/* What an administrator has asked for, and what there is to lose */
+static void set_options(unsigned int b)
+{
+	if (!session->path.hwq)		/* these are made for the disk */
+		session->opt.poll_queues = b & 1;
+	session->opt.ordered = b & 2;
+	session->accept_loss = b & 4;
+	session->path.unflushed = b & 8;
+}
+
+/* What happens to the module without a message */
+static void befall(unsigned int a, unsigned int b)
+{
+	switch (a) {
+	case 1:
+		session->waiter.cancelled = true;
+		break;
+	case 2:
+		target.staged = true;
+		break;
+	case 3:
+		shortage = b;
+		break;
+	case 4:
+		cq_shortage = b;
+		break;
+	case 5:
+		sends_fail = b;
+		break;
+	case 6:
+		world_receive_fails();
+		break;
+	case 7:
+		set_options(b);
+		break;
+	case 8:
+		epoch = (u8)b;
+		break;
+	}
+}
+
 static void act(unsigned int what, unsigned int a, unsigned int b)
 {
 	struct rdmablk_queue *q;
@@ -676,18 +720,7 @@ static void act(unsigned int what, unsigned int a, unsigned int b)
 		session->ctrl.queue.fatal(&session->ctrl.queue, RDMABLK_R_CONNECTION);
 		break;
 	case 9:
-		if (a == 1)
-			session->waiter.cancelled = true;
-		else if (a == 2)
-			target.staged = true;
-		else if (a == 3)
-			shortage = b;
-		else if (a == 4)
-			cq_shortage = b;
-		else if (a == 5)
-			sends_fail = b;
-		else if (a == 6)
-			world_receive_fails();
+		befall(a, b);
 		break;
 	case 10:
 		change.before = true;
@@ -802,7 +835,8 @@ static void log_in(unsigned int how)
 		return;
 	/* With a target that only says what is right the first login succeeds. */
 	easy = how >> 2 > 12 && !s->resume && !shortage && !cq_shortage && !sends_fail &&
-	       !change.before && !change.after && !change.longer && !take_ret && !mac_ret;
+	       !change.before && !change.after && !change.longer && !take_ret && !mac_ret &&
+	       !epoch;
 	s->opt.read_only = s->resume ? s->opt.read_only : how & 1;
 	s->opt.steal = how & 2;
 	target.honest = how >> 2;
@@ -867,6 +901,7 @@ static void begin(void)
 	mac_ret = 0;
 	shortage = 0;
 	cq_shortage = 0;
+	epoch = 0;
 	sends_fail = 0;
 	memset(&target, 0, sizeof(target));
 	memset(&change, 0, sizeof(change));
