@@ -44,8 +44,9 @@ outage() {
 	rm -f /tmp/ended
 	job reader read_once /tmp/ended
 	wait_until 60 deadline_passed "$(deadline_in "$4")" || fail "the clock stands"
-	attempts=$(attribute attempts)
 	$3
+	# Not before: tries fail for as long as the daemon takes to start.
+	attempts=$(attribute attempts)
 	back=$(now)
 	job_ends reader
 	wait_state live
