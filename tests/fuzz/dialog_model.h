@@ -82,7 +82,7 @@ struct frame {
  * @joined: queues that have been accepted; @joins: how many
  * @again: the same of the present reauthentication
  * @tag: of a data queue: commands that have not been answered, by tag: how many, and what the
- *	last one says; @begun: its I/O has
+ *	last one says; @begun: its I/O has begun
  * @next: of a data queue: the tag after that of the last command; TAGS: none
  * @way: messages that the daemon has not handled yet
  * @was_ending: the session was ending when the first of them arrived
@@ -756,14 +756,16 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* The remote address of the slot of a tag */
-static uint64_t slot_of(const struct staged *st, unsigned int queue, unsigned int tag)
+/* Bytes before the slot of a tag */
+static uint64_t slot_at(const struct staged *st, unsigned int queue, unsigned int tag)
 {
-	return st->slot_iova + queue * st->queue_bytes +
-	       (uint64_t)tag * st->lanes.scope.slot_bytes;
+	return queue * st->queue_bytes + (uint64_t)tag * st->lanes.scope.slot_bytes;
 }
 
-/* One command, which has come, and nothing that a session may not do; @data: NULL: none */
+/*
+ * The command of an answer has come, and the session may give it. @data: what the answer
+ * carries, or NULL
+ */
 static void answer_comes(const struct conn *conn, uint32_t imm, const struct ibv_sge *data)
 {
 	const struct session *s = conn->owner;
@@ -786,7 +788,8 @@ static void answer_comes(const struct conn *conn, uint32_t imm, const struct ibv
 		CHECK(tag->begun);
 	if (!data)
 		return;
-	CHECK(data->addr == slot_of(s->staged, (conn->queue - 1U) / 2, nr));
+	CHECK(data->addr == s->staged->slot_iova +
+			    slot_at(s->staged, (conn->queue - 1U) / 2, nr));
 	CHECK(data->lkey == s->staged->slot_mr->lkey && data->length == tag->bytes);
 }
 
@@ -810,19 +813,7 @@ static void peer_answered(const struct conn *conn, const struct ibv_send_wr *wr)
 		answer_comes(conn, le32toh(all->imm[i]), NULL);
 }
 
-/* The write queue of a session; each has one. */
-static struct peer *write_queue_of(const struct peer *owner, unsigned int index)
-{
-	for (unsigned int i = 0; i < nr_peers; i++) {
-		const struct conn *conn = peers[i]->accepted ? conn_of_peer(peers[i]) : NULL;
-
-		if (peers[i]->owner == owner && conn && conn->queue == 2 * (index + 1))
-			return peers[i];
-	}
-	return NULL;
-}
-
-/* Of a command that has come, in the memory of its tag alone */
+/* The command of the I/O has come, and the I/O uses the memory of its tag alone. */
 static void io_begins(const struct staged_io *io)
 {
 	const struct session *s = session_next(NULL);
@@ -839,8 +830,8 @@ static void io_begins(const struct staged_io *io)
 	number = (unsigned int)(((const char *)io - (const char *)l->tags) / (long)l->tag_bytes);
 	queue = number / l->scope.cmd_depth;
 	nr = number % l->scope.cmd_depth;
-	d = write_queue_of(peer_of_id(s->conn->id), queue);
-	CHECK(d && nr < TAGS);
+	CHECK(2 * queue + 1 < s->nr_data && s->data[2 * queue + 1] && nr < TAGS);
+	d = peer_of_id(s->data[2 * queue + 1]->id);
 	tag = &d->tag[nr];
 	CHECK(io->op == RDMABLK_OP_READ || may_write(d->owner));
 	CHECK(io->op == RDMABLK_OP_FLUSH || io->bytes);
@@ -856,8 +847,7 @@ static void io_begins(const struct staged_io *io)
 	CHECK(io->fua == (io->op == RDMABLK_OP_WRITE && tag->flags & RDMABLK_IO_FUA));
 	if (io->op == RDMABLK_OP_READ || !(tag->flags & RDMABLK_IO_TRAILER)) {
 		CHECK(io->bytes <= l->scope.slot_bytes);
-		CHECK(io->buf == s->staged->slots + queue * s->staged->queue_bytes +
-				 (size_t)nr * l->scope.slot_bytes);
+		CHECK(io->buf == s->staged->slots + slot_at(s->staged, queue, nr));
 		return;
 	}
 	receives = l->queues.receives + (size_t)queue * l->scope.cmd_depth * l->queues.stride;

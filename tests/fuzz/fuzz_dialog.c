@@ -430,7 +430,7 @@ union command {
 	uint8_t bytes[sizeof(struct rdmablk_command) + 2 * RDMABLK_MAX_TRAILER];
 };
 
-/* Of the commands thread, which has little room, or of an uncached file */
+/* Bytes of the longest command that a write queue has room for */
 static size_t longest(void)
 {
 	return no_cache ? sizeof(struct rdmablk_command) + STAGED_TRAILER : CMDQ_BYTES;

@@ -355,10 +355,9 @@ static void arrives(const struct frame *f)
 	struct ib_wc wc = { .status = IB_WC_SUCCESS, .byte_len = (u32)f->len };
 	u16 len = s->ctrl.msg_len;
 
-	if (!nr_recvs)
+	wc.wr_cqe = take_receive();
+	if (!wc.wr_cqe)
 		return;
-	wc.wr_cqe = recvs[0];
-	memmove(recvs, recvs + 1, --nr_recvs * sizeof(*recvs));
 	memcpy(container_of(wc.wr_cqe, struct rdmablk_ctrl_buf, cqe)->data, f->bytes, f->len);
 	if (next && opens)
 		takes(f);
@@ -466,7 +465,7 @@ static void say_done(void)
 	say_sealed(&done, sizeof(done), false);
 }
 
-static u8 epoch;	/* another one: the store has started again */
+static u8 epoch;	/* changes that of GRANT; 0: the store has not started again */
 
 static void grant(struct rdmablk_grant *g)
 {

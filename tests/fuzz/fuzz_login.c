@@ -175,7 +175,7 @@ static void command(const void *msg, size_t len, const struct wire_scope *scope)
 	}
 }
 
-/* A WRITE without a command: number, bytes and tag, and what was last done with the tag */
+/* A WRITE without a command: immediate data, length, tag, and the tag's last generation */
 static void implied(const void *msg, size_t len)
 {
 	struct wire_data last = { 0 }, d;
@@ -223,7 +223,7 @@ static void made(const void *msg, size_t len)
 	check(!d.status && d.offset == offset && !!(d.flags & RDMABLK_IO_FUA) == fua);
 }
 
-/* Each reason of a refusal has an error, and no other number has none. */
+/* RDMABLK_OK is no error. Every other number is one, also if it is no known reason. */
 static void reason(const void *msg, size_t len)
 {
 	uint16_t number;

@@ -99,7 +99,7 @@ static bool open_world;		/* the disk has no key: all is version 1 */
 static int mac_ret;		/* what the MACs of version 1 are like */
 static unsigned int shortage;	/* there is no room for the queue pair of that number */
 static unsigned int cq_shortage;	/* nor for the completion queue of that number */
-static unsigned int sends_fail;	/* so many */
+static unsigned int sends_fail;	/* so many sends fail */
 static u32 next_qpn;
 static int objects;		/* queue pairs, completion queues, domains */
 
@@ -219,15 +219,24 @@ static void world_sent(void)
 	}
 }
 
+/* Return: the oldest receive, which is not posted any more; NULL: there is none */
+static struct ib_cqe *take_receive(void)
+{
+	struct ib_cqe *first = recvs[0];
+
+	if (!nr_recvs)
+		return NULL;
+	memmove(recvs, recvs + 1, --nr_recvs * sizeof(*recvs));
+	return first;
+}
+
 /* A receive fails, as it does when the connection is lost. */
 static void world_receive_fails(void)
 {
-	struct ib_wc wc = { .wr_cqe = recvs[0], .status = IB_WC_FLUSH };
+	struct ib_wc wc = { .wr_cqe = take_receive(), .status = IB_WC_FLUSH };
 
-	if (!nr_recvs)
-		return;
-	memmove(recvs, recvs + 1, --nr_recvs * sizeof(*recvs));
-	wc.wr_cqe->done(&cq, &wc);
+	if (wc.wr_cqe)
+		wc.wr_cqe->done(&cq, &wc);
 }
 
 void rdmablk_ibdev_limits(struct ib_device *dev, u32 port, struct rdmablk_limits_in *in)

@@ -137,7 +137,7 @@ static void write_login2(void)
 	write_seed("login", "reauth-proof", 5, &again, sizeof(again));
 }
 
-/* WRITEs that are nothing but their data: number, bytes, tag, generation; and places of some */
+/* WRITEs without a command: immediate data, length, tag and generation; and places in a disk */
 static void write_implied(void)
 {
 	static const struct {

@@ -90,7 +90,7 @@ void staged_file_exit(struct staged_file *sf)
 	abort();
 }
 
-/* An export of memory becomes one of an uncached file, or is memory again; without a session. */
+/* The store becomes an uncached file, or is memory again. There must be no session. */
 static void store_changes(struct store *store, bool to_uncached)
 {
 	static void *memory;

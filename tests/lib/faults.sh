@@ -283,8 +283,8 @@ fault_neighbour_lost_end() {
 	net_veth_routes
 }
 
-# route DEV: goes to a gateway that nobody has. A route less would change nothing: rxe names
-# the device, and then Linux takes an address without a route for one on the same wire.
+# route DEV: the route leads to a gateway that does not exist. Removing the route would change
+# nothing: rxe names the device, and Linux then takes the address for one on the same wire.
 fault_route_begin() {
 	FAULT_RECONNECTS=$(attribute reconnects)
 	ip route replace "$(net_veth_peer "$1")/32" via 10.2.0.254 dev "$1" onlink \

@@ -35,7 +35,7 @@ meets "$broken" twice=2
 meets "$broken" twice=4
 meets 'no answer in time' deaf
 meets 'the target does not answer the login' silent
-# All tries but the first wait for 8.8 s.
+# All tries but the first wait 8.8 s for an answer.
 meets 'the target does not answer the login|no answer in time' late=12000
 meets "$lost" hang-up
 meets "$other" empty-accept

@@ -45,7 +45,7 @@ outage() {
 	job reader read_once /tmp/ended
 	wait_until 60 deadline_passed "$(deadline_in "$4")" || fail "the clock stands"
 	$3
-	# Not before: tries fail for as long as the daemon takes to start.
+	# Tries that failed while the daemon was starting do not count.
 	attempts=$(attribute attempts)
 	back=$(now)
 	job_ends reader
