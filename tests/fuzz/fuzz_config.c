@@ -29,7 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	TAILQ_FOREACH(ec, &cfg.exports, entry) {
 		if (!value_name_ok(ec->name, sizeof(ec->name)))
 			abort();
-		if (!cfg.errors && (!ec->size || ec->size % ec->block))
+		/* A file may tell its size, and its device the block. */
+		if (!cfg.errors && ((!ec->size && !ec->file) ||
+				    (ec->block && ec->size % ec->block)))
 			abort();
 		for (const char *rest = ec->allow; rest && value_allow_next(&rest, &host);)
 			if (!cfg.errors && (cfg.auth != AUTH_PSK || !host.name[0] || !host.rights))
