@@ -186,6 +186,22 @@ static void post_recv(unsigned int i)
 }
 
 /*
+ * On a busy machine the caller may post messages faster than the adapter sends them. The
+ * send queue is full then, and has room again a little later.
+ */
+static void post_send(struct queue *q, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	long long end = now_ms() + 20000;
+
+	while ((errno = ibv_post_send(q->id->qp, wr, &bad))) {
+		if (errno != ENOMEM || now_ms() > end)
+			die("ibv_post_send");
+		usleep(1000);
+	}
+}
+
+/*
  * A message must not change before it has been sent, which may be a while after it was
  * posted: each of the next ones has a place of its own.
  */
@@ -194,15 +210,13 @@ void post(struct queue *q, struct ibv_send_wr *wr, const void *msg, size_t len)
 	static unsigned int sends;
 	char *place = p.buf + SENDS_AT + sends++ % NR_SENDS * SEND_BYTES;
 	struct ibv_sge sge = { (uintptr_t)place, (uint32_t)len, p.mr->lkey };
-	struct ibv_send_wr *bad;
 
 	memcpy(place, msg, len);
 	wr->wr_id = 1000;
 	wr->sg_list = &sge;
 	wr->num_sge = 1;
 	wr->send_flags = IBV_SEND_SIGNALED;
-	if (ibv_post_send(q->id->qp, wr, &bad))
-		die("ibv_post_send");
+	post_send(q, wr);
 }
 
 void send_raw(struct queue *q, const void *msg, size_t len)
@@ -603,13 +617,12 @@ enum ibv_wc_status transfer(struct queue *q, bool write, uint32_t region,
 	struct ibv_sge sge = { (uintptr_t)(p.buf + 16384), len, p.mr->lkey };
 	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
 				  .opcode = write ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
-				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+				  .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_wc wc;
 
 	wr.wr.rdma.remote_addr = le64toh(p.region[region].iova) + off;
 	wr.wr.rdma.rkey = le32toh(p.region[region].rkey) ^ rkey_xor;
-	if (ibv_post_send(q->id->qp, &wr, &bad))
-		die("ibv_post_send");
+	post_send(q, &wr);
 	do {	/* a command's own completion may come after its answer */
 		if (completion(q, &wc, 20000) <= 0)
 			return IBV_WC_GENERAL_ERR;
