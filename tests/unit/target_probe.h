@@ -72,6 +72,7 @@ bool connect_queue(struct queue *q, const void *data, uint8_t len);
 void send_raw(struct queue *q, const void *msg, size_t len);
 void send_flipped(unsigned int type, const void *msg, size_t len);
 void send_msg(const void *msg, size_t len);
+void post_send(struct queue *q, struct ibv_send_wr *wr);
 void post(struct queue *q, struct ibv_send_wr *wr, const void *msg, size_t len);
 int completion(struct queue *q, struct ibv_wc *wc, long long ms);
 unsigned int receive(void *msg, size_t size, long long ms);

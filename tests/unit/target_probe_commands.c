@@ -495,11 +495,10 @@ static void send_fence(unsigned int q, unsigned int tag)
 	struct ibv_send_wr wr = {
 		.wr_id = 1000, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
 		.send_flags = IBV_SEND_SIGNALED,
-	}, *bad;
+	};
 
 	memcpy(place, &cmd, sizeof(cmd));
-	if (ibv_post_send(p.data[q].id->qp, &wr, &bad))
-		die("ibv_post_send");
+	post_send(&p.data[q], &wr);
 }
 
 /* Return: answers; each of them is followed by another command. */

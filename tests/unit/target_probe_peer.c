@@ -181,15 +181,18 @@ static void post_recv(unsigned int i)
 	struct ibv_sge sge = { (uintptr_t)(p.buf + 4096 + 512 * i), 512, p.mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	if (ibv_post_recv(p.ctrl.id->qp, &wr, &bad))
+	errno = ibv_post_recv(p.ctrl.id->qp, &wr, &bad);
+	if (errno)
 		die("ibv_post_recv");
 }
 
 /*
+ * Verbs return an error number and leave errno alone; die() prints errno.
+ *
  * On a busy machine the caller may post messages faster than the adapter sends them. The
  * send queue is full then, and has room again a little later.
  */
-static void post_send(struct queue *q, struct ibv_send_wr *wr)
+void post_send(struct queue *q, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad;
 	long long end = now_ms() + 20000;
@@ -263,7 +266,8 @@ void post_answer(struct queue *q)
 {
 	struct ibv_recv_wr wr = { .wr_id = ANSWER }, *bad;
 
-	if (ibv_post_recv(q->id->qp, &wr, &bad))
+	errno = ibv_post_recv(q->id->qp, &wr, &bad);
+	if (errno)
 		die("ibv_post_recv");
 }
 
