@@ -23,8 +23,8 @@ FSYNC = "fsync-4k-qd1"
 EFFICIENCY = ("randread-4k-qd32", "randwrite-4k-qd32")
 PACKETS, PACKETS_TOLERANCE = 2.0, 0.02
 POSTS = 1 / 8
-# Nanoseconds of the daemon for an I/O that it has no part in, and how many I/Os there are for
-# each time it wakes up. What it does without any I/O it may do each second: wakes, nanoseconds.
+# Limits of the daemon while a disk of memory is measured: nanoseconds for an I/O, and I/Os for
+# a wake. Its threads wake every few seconds without any I/O: wakes and nanoseconds for a second.
 DAEMON_NS = 10
 DAEMON_WAKES = 1000
 DAEMON_IDLE_WAKES = 1
@@ -298,20 +298,23 @@ def post_facts(doc):
 
 
 def daemon_sums(results, what):
-    """What the daemon did, the seconds in which it did that, and the I/Os."""
+    """Sums of a counter of the daemon, of the seconds in which it was counted, and of the I/Os.
+
+    A result without seconds counts as 0 s, which has the strictest limits.
+    """
     return (sum(n) for n in zip(*((r["daemon"][what], r["daemon"].get("seconds", 0), r["ios"])
                                   for r in results)))
 
 
 def daemon_facts(doc):
-    """Of all I/Os to memory.
+    """The daemon's wakes and time in all I/Os to memory.
 
-    On a busy host the guest waits for files of the host, and its clock runs on: half a minute
-    for a workload, in which the daemon's threads look each few seconds whether they are stuck.
-    So what it may do has a part for each second. It may also be a page of the daemon that the
-    guest waits for: milliseconds in one workload. So the workload in which the daemon took
-    longest does not count; a daemon with a part in I/Os has that in several. If it has a part
-    in one workload alone, it wakes up for its I/Os, and wakes are counted in all.
+    On a busy host the guest waits for files of the host, and its clock runs on meanwhile. Every
+    few seconds the daemon's threads report that they are not stuck, so the limits grow with the
+    seconds. The guest may also wait for a page of the daemon, which counts as time of the
+    daemon: milliseconds in one workload. So the workload in which the daemon took longest does
+    not count. A daemon with a part in I/Os takes time in several workloads, and wakes up for
+    its I/Os; wakes are counted in all workloads.
     """
     timed = [r for r in doc["results"].get("rdmablk", {}).values() if "daemon" in r]
     if not timed:
