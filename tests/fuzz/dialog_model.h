@@ -813,7 +813,10 @@ static void peer_answered(const struct conn *conn, const struct ibv_send_wr *wr)
 		answer_comes(conn, le32toh(all->imm[i]), NULL);
 }
 
-/* The command of the I/O has come, and the I/O uses the memory of its tag alone. */
+/*
+ * The command of the I/O has come, and the I/O uses the memory of its tag alone. When the loop
+ * ends a session, the thread may take more commands until it hears of that.
+ */
 static void io_begins(const struct staged_io *io)
 {
 	const struct session *s = session_next(NULL);
@@ -825,12 +828,13 @@ static void io_begins(const struct staged_io *io)
 
 	while (s && !(s->staged && io->cancel == &s->staged->lanes.cancel))
 		s = session_next(s);
-	CHECK(s && s->state == SESSION_LIVE);
+	CHECK(s && s->state >= SESSION_LIVE && s->state <= SESSION_STOPPING);
 	l = &s->staged->lanes;
 	number = (unsigned int)(((const char *)io - (const char *)l->tags) / (long)l->tag_bytes);
 	queue = number / l->scope.cmd_depth;
 	nr = number % l->scope.cmd_depth;
 	CHECK(2 * queue + 1 < s->nr_data && s->data[2 * queue + 1] && nr < TAGS);
+	CHECK(!l->queue[queue].lane->stopping);
 	d = peer_of_id(s->data[2 * queue + 1]->id);
 	tag = &d->tag[nr];
 	CHECK(io->op == RDMABLK_OP_READ || may_write(d->owner));
