@@ -622,8 +622,14 @@ int arena_open(struct store *store, const struct export_config *ec)
 	return ret ?: !st.st_size;
 }
 
+/* An arena that is being filled has nothing of any file to lose. */
+static bool is_of_another(const struct arena_trailer *t, const struct arena_file *file)
+{
+	return t->state != ARENA_FILLING && memcmp(t->file_id, file->id, sizeof(file->id));
+}
+
 static int trailer_check(struct store *store, const struct export_config *ec,
-			 const struct arena_trailer *t)
+			 const struct arena_file *file, const struct arena_trailer *t)
 {
 	static const uint8_t none[RDMABLK_ID_LEN];
 
@@ -642,9 +648,14 @@ static int trailer_check(struct store *store, const struct export_config *ec,
 			text);
 		return -EINVAL;
 	}
-	if (!ec->file && memcmp(t->file_id, none, sizeof(none))) {
+	if (!file && memcmp(t->file_id, none, sizeof(none))) {
 		log_err("arena %s: has the contents of a file; remove it to start with a new one",
 			ec->arena);
+		return -EINVAL;
+	}
+	if (file && is_of_another(t, file)) {
+		log_err("arena %s: does not have the contents of %s; remove it to start with a new one",
+			ec->arena, ec->file);
 		return -EINVAL;
 	}
 	return wait_for_process(t, ec->arena);
@@ -695,12 +706,14 @@ static int take_contents(struct store *store, const struct arena_trailer *t)
  * arena_attach - take over the contents of a mapped arena
  * @store: store with a mapped arena; gets epoch and UUID of the arena
  * @ec: configuration of the export
+ * @file: the file as it is now; NULL: the arena is no file's
  * @fresh: arena_open() found the arena empty
  *
  * Return: 1: the caller must zero the arena, and the epoch is new; 0: the arena keeps contents
  * and epoch, or the rest of its contents under a new epoch; -errno, logged.
  */
-int arena_attach(struct store *store, const struct export_config *ec, bool fresh)
+int arena_attach(struct store *store, const struct export_config *ec,
+		 const struct arena_file *file, bool fresh)
 {
 	struct arena_trailer *t = trailer_of(store);
 	struct arena_trailer next = { .magic = ARENA_MAGIC, .state = ARENA_FILLING };
@@ -713,7 +726,7 @@ int arena_attach(struct store *store, const struct export_config *ec, bool fresh
 				ec->arena);
 			return -EINVAL;
 		}
-		ret = trailer_check(store, ec, t);
+		ret = trailer_check(store, ec, file, t);
 		if (ret)
 			return ret;
 		/* An earlier start may have said so, and nobody has accepted it. */
@@ -888,16 +901,16 @@ static bool went_back(const struct file_stamp *known, const struct file_stamp *n
 }
 
 /**
- * arena_bind - check that an arena has the contents of a file
- * @store: attached
+ * arena_newer - which of an arena and its file has newer contents
+ * @store: attached; gets the last writer of a fresh arena
  * @ec: configuration of the export
  * @file: the file as it is now
  * @fresh: arena_attach() has returned 1
  *
- * Return: enum arena_state, ARENA_OLDER for a fresh arena; -errno, logged.
+ * Return: ARENA_OLDER for a fresh arena, else what the trailer says.
  */
-int arena_bind(struct store *store, const struct export_config *ec,
-	       const struct arena_file *file, bool fresh)
+enum arena_state arena_newer(struct store *store, const struct export_config *ec,
+			     const struct arena_file *file, bool fresh)
 {
 	struct arena_trailer *t = trailer_of(store);
 	const struct file_stamp stamp = {
@@ -909,11 +922,6 @@ int arena_bind(struct store *store, const struct export_config *ec,
 	if (fresh) {
 		store->writer = t->writer;
 		return ARENA_OLDER;
-	}
-	if (memcmp(t->file_id, file->id, sizeof(file->id))) {
-		log_err("arena %s: does not have the contents of %s; remove it to start with a new one",
-			ec->arena, ec->file);
-		return -EINVAL;
 	}
 	if (!t->clean)
 		return ARENA_NEWER;

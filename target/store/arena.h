@@ -40,7 +40,8 @@ extern int arena_wait_ms;
 
 int arena_check(const char *path);
 int arena_open(struct store *store, const struct export_config *ec);
-int arena_attach(struct store *store, const struct export_config *ec, bool fresh);
+int arena_attach(struct store *store, const struct export_config *ec,
+		 const struct arena_file *file, bool fresh);
 int arena_publish(struct store *store);
 void arena_mending(struct store *store);
 void arena_doubt(struct store *store);
@@ -48,8 +49,8 @@ bool arena_has_lost(const struct store *store);
 bool arena_lacks_page(const struct store *store);
 void arena_leave(struct store *store);
 void arena_written_by(struct store *store);
-int arena_bind(struct store *store, const struct export_config *ec,
-	       const struct arena_file *file, bool fresh);
+enum arena_state arena_newer(struct store *store, const struct export_config *ec,
+			     const struct arena_file *file, bool fresh);
 int arena_renew(struct store *store);
 void arena_clean(struct store *store, const struct arena_file *file);
 

@@ -165,22 +165,24 @@ static int open_kept(struct store *store, const struct export_config *ec)
 	int empty = arena_open(store, ec), fresh, ret;
 	struct full *full = full_of(store);
 	struct arena_file file = { .stamp = full->file.found };
+	enum arena_state state;
 
 	if (empty < 0)
 		return empty;
 	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0);
 	if (ret)
 		return ret;
-	fresh = arena_attach(store, ec, empty);
-	if (fresh < 0)
-		return fresh;
-	ret = file_epoch(&full->file, file.id) ?: pages_populate(store, ec->name, 0);
+	ret = file_epoch(&full->file, file.id);
 	if (ret)
 		return ret;
-	ret = arena_bind(store, ec, &file, fresh);
-	if (ret < 0)
+	fresh = arena_attach(store, ec, &file, empty);
+	if (fresh < 0)
+		return fresh;
+	ret = pages_populate(store, ec->name, 0);
+	if (ret)
 		return ret;
-	return fresh ? fill_kept(store, empty) : take_over(store, ec, (enum arena_state)ret);
+	state = arena_newer(store, ec, &file, fresh);
+	return fresh ? fill_kept(store, empty) : take_over(store, ec, state);
 }
 
 /* The arena has all data of the file, so the export does not fail. */

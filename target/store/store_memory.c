@@ -20,7 +20,7 @@ static int kept_open(struct store *store, const struct export_config *ec)
 	ret = pages_reserve(store, ec->name) ?: pages_map(store, ec->name, 0);
 	if (ret)
 		return ret;
-	zero = arena_attach(store, ec, fresh);
+	zero = arena_attach(store, ec, NULL, fresh);
 	if (zero < 0)
 		return zero;
 	log_info("export %s: arena %s %s, %llu bytes in pages of %llu KiB",

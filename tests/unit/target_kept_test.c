@@ -663,23 +663,35 @@ static void a_file_is_read_when_its_arena_has_a_hole(void **state)
 static void an_arena_belongs_to_its_file(void **state)
 {
 	struct export_config memory = { .name = "m", .size = SIZE, .block = 512 };
+	char *first, *another = (char *)files_new("another", SIZE);
 	struct store s;
-	char *first;
 
 	(void)state;
 	if (!kept_config("belongs"))
 		skip();
-	assert_int_equal(full_open(&s, &full_ec), 0);
-	full_close(&s);
 	first = full_ec.file;
-	full_ec.file = (char *)files_new("another", SIZE);
-	assert_int_equal(full_open(&s, &full_ec), -EINVAL);
 	memory.arena = full_ec.arena;
+	for (int lost = 0; lost < 2; lost++) {
+		assert_int_equal(full_open(&s, &full_ec), 0);
+		if (lost)
+			arena_guard_break(s.guard);
+		full_close(&s);
+		full_ec.file = another;
+		assert_int_equal(full_open(&s, &full_ec), -EINVAL);
+		s = (struct store){ .ops = &store_memory_ops };
+		assert_int_equal(s.ops->open(&s, &memory), -EINVAL);
+		full_ec.file = first;
+		assert_int_equal(full_open(&s, &full_ec), 0);
+		full_close(&s);
+	}
+	/* an arena of memory that has lost a page is not filled from a file */
+	unlink(memory.arena);
 	s = (struct store){ .ops = &store_memory_ops };
-	assert_int_equal(s.ops->open(&s, &memory), -EINVAL);
-	full_ec.file = first;
-	assert_int_equal(full_open(&s, &full_ec), 0);
-	full_close(&s);
+	assert_int_equal(s.ops->open(&s, &memory), 0);
+	assert_int_equal(s.ops->publish(&s), 0);
+	arena_guard_break(s.guard);
+	s.ops->close(&s);
+	assert_int_equal(full_open(&s, &full_ec), -EINVAL);
 	kept_end();
 }
 
