@@ -126,6 +126,16 @@ timeout() {
 
 # --- checking -------------------------------------------------------------------
 
+# lines_have REGEX TEXT: grep for short texts, without a program
+lines_have() {
+	local line
+
+	while IFS= read -r line; do
+		[[ ! $line =~ $1 ]] || return 0
+	done <<<"$2"
+	return 1
+}
+
 # run_expect STATUS REGEX CMD [ARGS]: runs the command, and expects its status and output,
 # which stays in $OUTPUT. "failed" stands for each status that the tool has for a failure.
 run_expect() {
@@ -140,7 +150,7 @@ run_expect() {
 		echo "$OUTPUT" >&2
 		fail "status $status, not $want: $*"
 	fi
-	if ! grep -qE -- "$regex" <<<"$OUTPUT"; then
+	if ! lines_have "$regex" "$OUTPUT"; then
 		echo "$OUTPUT" >&2
 		fail "the output does not match '$regex': $*"
 	fi
@@ -181,8 +191,15 @@ target_lives() {
 }
 
 # In the log of this start only: it is emptied before.
+target_said_ready() {
+	local log=''
+
+	IFS= read -r -d '' log <"$TARGET_LOG" || :
+	[[ $'\n'$log == *$'\nrdmablkd: ready'* ]]
+}
+
 target_is_ready() {
-	grep -q '^rdmablkd: ready' "$TARGET_LOG" || ! target_lives
+	target_said_ready || ! target_lives
 }
 
 # start_target [ARGS]: returns when the daemon serves
@@ -191,7 +208,7 @@ start_target() {
 	"$RDMABLKD" "$@" >>"$TARGET_LOG" 2>&1 &
 	TARGET_PID=$!
 	wait_until "${TARGET_READY_TIMEOUT:-60}" target_is_ready || :
-	if ! target_lives || ! grep -q '^rdmablkd: ready' "$TARGET_LOG"; then
+	if ! target_lives || ! target_said_ready; then
 		cat "$TARGET_LOG" >&2
 		fail "the daemon did not get ready: $RDMABLKD $*"
 	fi

@@ -3,7 +3,8 @@
 #
 # The virtual machine itself, shared by run and shell. The caller sets SERIES
 # SMP MEM NUMA MTU NET TIMEOUT SLOWNESS ICOUNT INTURN PLUGIN DISK LOG (directory of logs), TMP
-# (directory of sockets and pipes, with a short name) and COMMAND (array).
+# (directory of sockets and pipes, with a short name), INITRD (what tests/vm/initramfs prints)
+# and COMMAND (array).
 
 # QEMU's options take commas doubled.
 comma() {
@@ -110,7 +111,7 @@ qemu_command() {
 		-fsdev "local,id=vm,path=$(comma "$LOG/vm"),security_model=none"
 		-device virtio-9p-pci,fsdev=vm,mount_tag=vm
 		-kernel "$(kernel_image "$SERIES")"
-		-initrd "$("$RDMABLK_TOP/tests/vm/initramfs" "$SERIES")")
+		-initrd "$INITRD")
 	qemu_nodes
 	qemu_net "$role"
 	qemu_disk "$role"

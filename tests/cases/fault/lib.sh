@@ -26,7 +26,10 @@ connect_brittle() {
 
 # attribute NAME [N]: of /dev/rdmablkN
 attribute() {
-	cat "/sys/block/rdmablk${2:-0}/rdmablk/$1"
+	local text=''
+
+	IFS= read -r -d '' text <"/sys/block/rdmablk${2:-0}/rdmablk/$1" || [[ $text ]] || return
+	printf %s "$text"
 }
 
 state_is() {
