@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -412,9 +413,10 @@ static int read_text(const char *path, char **text)
 	return err;
 }
 
-/* Return: 0 or an errno */
+/* The daemon's user reads the file, whatever the caller's umask is. Return: 0 or an errno */
 static int write_text(const char *path, const char *text)
 {
+	mode_t mask = umask(022);
 	char dir[PATH_MAX], *slash;
 	int ret;
 
@@ -423,7 +425,9 @@ static int write_text(const char *path, const char *text)
 	if (slash)
 		*slash = '\0';
 	ret = slash ? state_file_make_dir(dir) : 0;
-	return -(ret ? ret : state_file_replace(path, text));
+	ret = ret ? ret : state_file_replace(path, text);
+	umask(mask);
+	return -ret;
 }
 
 /*

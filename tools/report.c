@@ -4,16 +4,19 @@
  * object on stdout, so that a program that reads stdout gets JSON in every case.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
+#include "../target/base/value.h"
 #include "output.h"
 #include "report.h"
 
-#define WHY_LEN	1280	/* the longest text names all columns */
+#define WHY_LEN		1280	/* the longest text names all columns */
+#define WHAT_LEN	(PATH_MAX + 64)	/* a command and a path */
 
 bool report_json;
 
@@ -23,16 +26,20 @@ static void report(enum exit_status status, int err, const char *what, const cha
 {
 	struct json_object *top, *error;
 	const char *code = strerrorname_np(err);
-	char why[WHY_LEN];
+	char why[WHY_LEN], object[WHAT_LEN];
 
 	vsnprintf(why, sizeof(why), fmt, args);
 	fprintf(stderr, "rdmablk: %s: %s\n", what, why);
 	if (!report_json)
 		return;
 
+	/* An operand may be any bytes, and a long one is cut, even inside a character. */
+	snprintf(object, sizeof(object), "%s", what);
+	value_utf8(object);
+	value_utf8(why);
 	top = output_json_new();
 	error = json_object_new_object();
-	json_object_object_add(error, "what", json_object_new_string(what));
+	json_object_object_add(error, "what", json_object_new_string(object));
 	json_object_object_add(error, "code",
 			       json_object_new_string(code ? code : "EIO"));
 	json_object_object_add(error, "errno", json_object_new_int(err));
