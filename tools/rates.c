@@ -54,12 +54,13 @@ static bool goes_on(const struct stats *now, const struct stats *before)
 	return true;
 }
 
-/* Requests, with one digit after the point. */
+/* Requests, with one digit after the point. One error in an hour is not 0. */
 static struct json_object *json_requests(double rate)
 {
 	struct json_object *number = json_object_new_double(rate);
 
-	json_object_set_serializer(number, json_object_double_to_json_string, "%.1f", NULL);
+	json_object_set_serializer(number, json_object_double_to_json_string,
+				   rate > 0 && rate < 1 ? "%.3g" : "%.1f", NULL);
 	return number;
 }
 
@@ -188,6 +189,15 @@ static bool ends_with(const char *text, const char *end)
 	return len >= part && !strcmp(text + len - part, end);
 }
 
+/* One error in an hour is not 0. */
+static void requests_cell(double rate, char *text, size_t size)
+{
+	if (rate > 0 && rate < 0.01)
+		snprintf(text, size, "<0.01");
+	else
+		snprintf(text, size, "%.*f", rate > 0 && rate < 1 ? 2 : 0, rate);
+}
+
 /**
  * rates_cell() - a value of a row as text
  * @row: of rates_rows()
@@ -204,7 +214,7 @@ void rates_cell(struct json_object *row, const char *key, char *text, size_t siz
 	else if (ends_with(key, "_bytes_per_s"))
 		snprintf(text, size, "%.1f", json_object_get_double(value) / 1e6);
 	else if (ends_with(key, "_per_s"))
-		snprintf(text, size, "%.0f", json_object_get_double(value));
+		requests_cell(json_object_get_double(value), text, size);
 	else if (ends_with(key, "_ns"))
 		snprintf(text, size, "%.1f", json_object_get_double(value) / 1000);
 	else
