@@ -35,7 +35,7 @@ module_param(connect, charp, 0);
 MODULE_PARM_DESC(connect, "disks to connect: ADDR[:PORT]/NAME[,...]; IPv6 in brackets");
 
 static char *host_id;
-module_param(host_id, charp, 0);
+module_param(host_id, charp, 0444);
 MODULE_PARM_DESC(host_id, "UUID of this host (default: the machine's SMBIOS UUID)");
 
 bool rdmablk_require_key;

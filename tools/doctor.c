@@ -253,6 +253,12 @@ static void check_host_id(struct exam *d)
 				   "%s, of /etc/rdmablk/host-id: no other host may have it", uuid);
 		return;
 	}
+	if (!exam_line(d, uuid, "sys/module/rdmablk/parameters/host_id") &&
+	    !opts_parse_uuid(uuid, id)) {
+		exam_found(d, EXAM_OK, NULL,
+			   "%s, of the module's parameter: no other host may have it", uuid);
+		return;
+	}
 	ret = exam_line(d, uuid, "sys/class/dmi/id/product_uuid");
 	if (ret == -EACCES)
 		exam_found(d, EXAM_NOTE, NULL, "only root can read the SMBIOS UUID of the machine");

@@ -18,6 +18,7 @@
 #include "visit.h"
 
 #define MAX_TIMEOUT	600	/* seconds */
+#define HOST_ID		"/sys/module/rdmablk/parameters/host_id"
 #define PRODUCT_UUID	"/sys/class/dmi/id/product_uuid"
 #define REQUIRE_KEY	"/sys/module/rdmablk/parameters/require_key"
 
@@ -70,15 +71,21 @@ int visit_parse(const char *what, char **operands, struct visit *visit)
 	return report_usage(object, "%s", why);
 }
 
-/* As the module does: its file, then the machine's UUID. A visit alone may go without. */
+/*
+ * That of a disk: of the tool's file, of the module's parameter, of the machine. A visit alone
+ * may go without.
+ */
 static int find_host_id(struct visit *visit, struct nl_failure *failure)
 {
+	static const char *const paths[] = { HOST_ID, PRODUCT_UUID };
 	char line[80];
+	size_t i;
 
 	if (connect_read_host_id(&visit->request, failure))
 		return -1;
-	if (!visit->request.has_host_id && !files_line(AT_FDCWD, PRODUCT_UUID, line, sizeof(line)))
-		connect_set_host_id(&visit->request, line);
+	for (i = 0; !visit->request.has_host_id && i < ARRAY_SIZE(paths); i++)
+		if (!files_line(AT_FDCWD, paths[i], line, sizeof(line)))
+			connect_set_host_id(&visit->request, line);
 	return 0;
 }
 
