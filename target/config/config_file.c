@@ -15,6 +15,7 @@
 #define EXPORT_PREFIX	"export "
 #define HOST_PREFIX	"host "
 #define LISTEN_PREFIX	"listen "
+#define BOM		"\xef\xbb\xbf"	/* at the beginning of a file; inih ignores it */
 
 struct parse {
 	struct config *cfg;
@@ -125,7 +126,7 @@ static char *read_line(char *buf, int size, void *stream)
 		return NULL;
 	if (!p->too_long) {
 		p->line++;
-		look_for_section(p, buf);
+		look_for_section(p, p->line == 1 ? after(buf, BOM) ?: buf : buf);
 	}
 	len = strlen(buf);
 	p->too_long = len && buf[len - 1] != '\n' && !feof(p->file);
