@@ -23,6 +23,9 @@
  *
  * A second signal ends the process at once, whether the loop still runs or has ended.
  *
+ * If a file could not be brought up to date, and no kept arena has what it lacks, the daemon has
+ * failed. With a kept arena it has not: the next daemon brings the file up to date.
+ *
  * The end of the command of --run is like a first signal.
  */
 #include <errno.h>
@@ -436,8 +439,11 @@ static void late_signals_init(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static void tear_down(void)
+/* Return: whether all data of the exports is in their files or in kept arenas */
+static bool tear_down(void)
 {
+	bool kept;
+
 	late_signals_init();
 	listener_close_all();
 	control_close();
@@ -451,13 +457,14 @@ static void tear_down(void)
 	}
 	device_exit();
 	cm_exit();
-	export_close_all();
+	kept = export_close_all();
 	host_stop();
 	arena_guard_exit();
 	if (daemon_state.signals.fd >= 0)
 		close(daemon_state.signals.fd);
 	loop_exit();
 	crypto_stop();
+	return kept;
 }
 
 /* Also on file systems that are mounted by now: what is mounted later is not kept. */
@@ -680,8 +687,7 @@ int main(int argc, char **argv)
 	} else if (ret == OPTIONS_RUN) {
 		log_setup(cfg->log_level);
 		ret = run(cfg);
-		tear_down();
-		own = ret;
+		own = tear_down() ? ret : EXIT_FAILED;
 		ret = captive_end(own, SHUTDOWN_MS);
 		audit_stop(own, captive_status());
 		if (ret == EXIT_DONE)

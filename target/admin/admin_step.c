@@ -45,6 +45,8 @@ static struct {
 	int ret;
 	char why[ADMIN_WHY];
 	char begin_why[ADMIN_WHY];	/* of export_begin(), while the store is closed again */
+	int closed;			/* 0; -errno: the store was closed, and its file lacks data */
+	char closed_why[ADMIN_WHY];	/* the text of that */
 } step = {
 	.timer = { .expired = drain_expired },
 };
@@ -140,6 +142,29 @@ void admin_near_host(const char *name, char *why)
  * Begin and end of a step
  */
 
+static void closed(int ret)
+{
+	step.closed = ret;
+	snprintf(step.closed_why, sizeof(step.closed_why), "%s", step.why);
+}
+
+/*
+ * What the step has done after it has closed a store whose file lacks data: the step has failed
+ * in any case. Return: -errno
+ */
+static int lacks_data(int ret)
+{
+	char why[ADMIN_WHY];
+
+	snprintf(why, sizeof(why), "%s", step.why);
+	if (ret)
+		admin_say("%s; and %s", step.closed_why, why);
+	else
+		admin_say("the export is %s, but %s", step.e ? "open again" : "removed",
+			  step.closed_why);
+	return ret ?: step.closed;
+}
+
 /* The step is over. Its @then may begin the next one. */
 static void over(int ret)
 {
@@ -147,6 +172,8 @@ static void over(int ret)
 
 	if (ret && !step.why[0])
 		admin_say("%s", strerror(-ret));
+	if (step.closed)
+		ret = lacks_data(ret);
 	step.e = NULL;
 	step.ec = NULL;
 	step.adding = false;
@@ -158,6 +185,7 @@ static void step_begin(struct export *e, admin_then then)
 	step.e = e;
 	step.then = then;
 	step.why[0] = '\0';
+	step.closed = 0;
 }
 
 /*
@@ -188,8 +216,7 @@ static void admin_work(int (*work)(struct export *e), void (*worked)(int ret))
 
 static int close_work(struct export *e)
 {
-	export_close(e);
-	return 0;
+	return export_close(e);
 }
 
 /*
@@ -339,7 +366,9 @@ static void remove_closed(int ret)
 {
 	log_info("export %s: removed", step.e->cfg->name);
 	export_free(step.e);
-	over(ret);
+	step.e = NULL;
+	closed(ret);
+	over(0);
 }
 
 static void remove_vacated(void)
@@ -351,7 +380,8 @@ static void remove_vacated(void)
  * admin_remove - forget an export
  * @e: export, EXPORT_READY or EXPORT_CLOSED
  * @force: end its sessions
- * @then: when its store is closed, up to date; or when it stays
+ * @then: when its store is closed; -errno and no such export any more: its file could not be
+ *	brought up to date; or when it stays
  */
 void admin_remove(struct export *e, bool force, admin_then then)
 {
@@ -372,7 +402,7 @@ void admin_remove(struct export *e, bool force, admin_then then)
 
 static void open_again(int ret)
 {
-	(void)ret;
+	closed(ret);
 	export_renew(step.e, step.ec);
 	begin_open();
 }
@@ -388,7 +418,8 @@ static void reopen_vacated(void)
  * @ec: what it is from then on; is taken, unless it is that of @e
  * @force: end its sessions
  * @then: when it can be had again; or cannot, and is EXPORT_CLOSED; or as it was, when
- *	it is in use
+ *	it is in use. -errno and EXPORT_READY: it can be had again, but its file could not be
+ *	brought up to date when it was closed
  */
 void admin_reopen(struct export *e, struct export_config *ec, bool force,
 		  admin_then then)

@@ -225,16 +225,22 @@ void export_quiet(struct export *e)
  *
  * Blocks, for as long as it takes to bring a file up to date. In a worker: as with
  * export_open().
+ *
+ * Return: 0; -errno, logged: the export is closed, and its file lacks data that was written, or
+ * may lack it. @e->store.lost: nothing else has the data.
  */
-void export_close(struct export *e)
+int export_close(struct export *e)
 {
+	int ret;
+
 	store_thread_stop(&e->store);
 	if (e->commands)
 		iothread_pool_stop(e->commands);
 	e->commands = NULL;
-	e->store.ops->close(&e->store);
+	ret = e->store.ops->close(&e->store);
 	unlock_state(e);
 	e->open = false;
+	return ret;
 }
 
 /**
@@ -705,10 +711,13 @@ void export_log_lost(void)
 
 /**
  * export_close_all - close the stores when no session and no worker is left
+ *
+ * Return: whether all data of the exports is in their files or in kept arenas.
  */
-void export_close_all(void)
+bool export_close_all(void)
 {
 	struct export *e;
+	bool lost = false;
 
 	for (e = export_next(NULL); e; e = export_next(e))
 		close_begin(e);
@@ -720,7 +729,9 @@ void export_close_all(void)
 			export_quiet(e);
 			export_close(e);
 		}
+		lost |= e->store.lost;
 		export_free(e);
 	}
 	sync_errors_exit();
+	return !lost;
 }

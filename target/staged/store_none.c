@@ -165,7 +165,8 @@ static void none_status(struct store *store, struct store_status *out)
 	};
 }
 
-static void none_close(struct store *store)
+/* Initiators know what of it they have not flushed. */
+static int none_close(struct store *store)
 {
 	struct store_none *none = store->priv;
 
@@ -174,6 +175,7 @@ static void none_close(struct store *store)
 	file_close(&none->file);
 	free(none);
 	store->priv = NULL;
+	return 0;
 }
 
 static void none_limits(const struct store *store, struct store_limits *out)

@@ -318,6 +318,7 @@ struct staged_ops {
  * @place: place of the memory
  * @overcommit: the memory is taken even if too little is free
  * @fd: file of the arena; holds its lock
+ * @lost: after @close of &struct store_ops has failed: no kept arena has what the file lacks
  * @cancelled: nobody waits any more until the store is open. Any thread
  * @priv: data of its kind
  *
@@ -343,6 +344,7 @@ struct store {
 	struct numa_place place;
 	bool overcommit;
 	int fd;
+	bool lost;
 	atomic_bool cancelled;
 	void *priv;
 };
@@ -359,7 +361,9 @@ struct store {
  * @attach: in the loop, after @publish: watch the store's own threads. NULL: it has none
  * @detach: in the loop, when no session is left, before @close, perhaps without
  *	@attach: take no notes from the store's own threads, and watch them no more
- * @close: undo @open, when no session is left and the store thread has stopped; in a worker
+ * @close: undo @open, when no session is left and the store thread has stopped; in a worker.
+ *	0; or -errno, logged: the file lacks data that was written, or may lack it. Then
+ *	@store->lost says whether anything else has the data
  * @status: in the loop: fill in the status; does not wait. NULL: there is nothing to say
  * @limits: fill in the limits; NULL: only READs and WRITEs of the arena
  * @work: in the store thread: @bytes from @offset of @w, which is a DISCARD,
@@ -388,7 +392,7 @@ struct store_ops {
 	void (*written_by)(struct store *store);
 	void (*attach)(struct store *store);
 	void (*detach)(struct store *store);
-	void (*close)(struct store *store);
+	int (*close)(struct store *store);
 	void (*status)(struct store *store, struct store_status *out);
 	void (*limits)(const struct store *store, struct store_limits *out);
 	unsigned int (*work)(struct store *store, struct store_work *w,

@@ -14,7 +14,8 @@
  * the file's identity and the time of its last change, so that it lasts as long as these
  * contents do.
  *
- * The end of the daemon waits until the file is up to date, however long that takes.
+ * The end of the daemon waits until the file is up to date, however long that takes. If the file
+ * cannot be brought up to date, the end says so, and without a kept arena the data is lost.
  */
 #include <errno.h>
 
@@ -33,6 +34,9 @@
 #define ROOM_FACTOR	8		/* so many times its size an arena may grow in place */
 #define ROOM_MAX	(16ULL << 40)
 #define END_TRIES	3
+
+/* ms between two of them, for a disk that is away for a moment; shorter in tests */
+int full_end_pause_ms = 1000;
 
 static uint32_t choose_granule(const struct full *full)
 {
@@ -304,6 +308,16 @@ static int store_publish(struct store *store)
 	return ret ?: arena_publish(store);
 }
 
+static void pause_end(void)
+{
+	const struct timespec time = {
+		.tv_sec = full_end_pause_ms / 1000,
+		.tv_nsec = full_end_pause_ms % 1000 * 1000000L,
+	};
+
+	nanosleep(&time, NULL);
+}
+
 /*
  * Brings the file up to date. If the file was cut short, a kept arena stays newer. A loss of the
  * disk that was heard of during the last sync needs another try.
@@ -316,6 +330,8 @@ static int finish(struct store *store)
 	for (int i = 1; ret && i <= END_TRIES; i++) {
 		bool late;
 
+		if (i > 1)
+			pause_end();
 		if (full->owed || atomic_load(&full->lost))
 			atomic_fetch_or(&full->lost, FULL_LOST_ANY);
 		full_patience(full);
@@ -338,30 +354,29 @@ static int finish(struct store *store)
  * is mended in a second round, or by the next daemon, which has the kept arena. So the stamp,
  * which may take seconds, comes before the watch ends. So do syncs of other files that may be told
  * of a loss. If they hang, the next daemon compares a kept arena.
+ *
+ * @settled: cleared if they hang, and the file may lack what was flushed
  */
-static int finish_writer(struct store *store)
+static int finish_writer(struct store *store, bool *settled)
 {
 	struct full *full = full_of(store);
 	int ret = finish(store);
-	bool settled = ret || disk_loss_settle(&full->watch);
 
+	*settled = ret || disk_loss_settle(&full->watch);
 	if (!ret && store->kept)
 		settle_stamp(full);
 	disk_loss_forget(&full->watch);
-	if (store->kept && !settled) {
+	if (store->kept && !*settled) {
 		atomic_fetch_or(&full->lost, FULL_LOST);
 		arena_doubt(store);
 	}
 	if (!ret && !store->kept && atomic_load(&full->lost)) {
 		disk_loss_watch(&full->watch);
 		ret = finish(store);
-		settled = ret || disk_loss_settle(&full->watch);
+		*settled = ret || disk_loss_settle(&full->watch);
 		disk_loss_forget(&full->watch);
 		ret = ret ?: atomic_load(&full->lost) ? -EIO : 0;
 	}
-	if (!ret && !store->kept && !settled)
-		log_err("export %s: %s may lack flushed writes: a sync of another export on its disk has not ended for 10 s",
-			full->file.name, full->file.path);
 	return ret;
 }
 
@@ -384,26 +399,42 @@ static void close_equal(struct store *store)
 	note_equal(store, lost);
 }
 
-static void store_close(struct store *store)
+/* Return: 0; or -errno, logged */
+static int close_published(struct store *store)
 {
 	struct full *full = full_of(store);
-	int ret;
+	bool settled = true, broken;
+	int ret = full->file.read_only ? 0 : finish_writer(store, &settled);
 
-	if (!atomic_load(&full->published)) {	/* arena and file stay as they are */
-		release(store);
-		return;
-	}
-	pthread_mutex_lock(&full->lock);
-	ret = full->file.read_only ? 0 : finish_writer(store);
-	if (ret)
+	broken = arena_guard_broken(store->guard);
+	if (ret) {
+		store->lost = !store->kept || broken;
 		log_err("export %s: %s lacks the last writes: %s%s",
 			full->file.name, full->file.path, strerror(-ret),
-			store->kept && !arena_guard_broken(store->guard) ?
-			"; its arena has it" : "");
-	if (store->kept && (!ret || arena_guard_broken(store->guard)))
+			store->lost ? "" : "; its arena has it");
+	} else if (!store->kept && !settled) {
+		ret = -EIO;
+		store->lost = true;
+		log_err("export %s: %s may lack flushed writes: a sync of another export on its disk has not ended for 10 s",
+			full->file.name, full->file.path);
+	}
+	if (store->kept && (!ret || broken))
 		close_equal(store);
-	pthread_mutex_unlock(&full->lock);
+	return ret;
+}
+
+static int store_close(struct store *store)
+{
+	struct full *full = full_of(store);
+	int ret = 0;
+
+	if (atomic_load(&full->published)) {	/* else arena and file stay as they are */
+		pthread_mutex_lock(&full->lock);
+		ret = close_published(store);
+		pthread_mutex_unlock(&full->lock);
+	}
 	release(store);
+	return ret;
 }
 
 static void store_limits(const struct store *store, struct store_limits *out)

@@ -33,10 +33,11 @@ static int kept_open(struct store *store, const struct export_config *ec)
 	return ret;
 }
 
-static void memory_close(struct store *store)
+static int memory_close(struct store *store)
 {
 	arena_leave(store);
 	pages_release(store, 0);
+	return 0;
 }
 
 static int memory_open(struct store *store, const struct export_config *ec)

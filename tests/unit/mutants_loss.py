@@ -6,6 +6,7 @@ ARENA = "target/store/arena.c"
 DISK = "target/store/disk_loss.c"
 FULL = "target/store/full.c"
 STORE = "target/store/store_full.c"
+STEP = "target/admin/admin_step.c"
 
 TESTS = {
     "target_loss_test": None,
@@ -304,4 +305,34 @@ MUTANTS = [
     ("an error of a durable write is never one of the disk", "target_loss_test", FULL,
      "\t\tsync_failed(full, first);\n",
      "\t\t(void)first;\n"),
+    # --- the end
+    ("a disk that is away for a moment is away at each try", "target_mend_test", STORE,
+     "\t\tif (i > 1)\n", "\t\tif (i > END_TRIES)\n"),
+    ("a file that lacks the last writes is closed well", "target_mend_test", STORE,
+     "\t\tret = close_published(store);\n",
+     "\t\tclose_published(store);\n"),
+    ("a sync that hangs takes nothing with it", "target_mend_test", STORE,
+     "\t\tret = -EIO;\n\t\tstore->lost = true;\n",
+     ""),
+    ("a kept arena is lost with its daemon", "target_last_writer_end_test", STORE,
+     "\t\tstore->lost = !store->kept || broken;\n",
+     "\t\tstore->lost = true;\n"),
+    ("the end hides that data is lost", "target_last_writer_end_test", "target/export/export.c",
+     "\t\tlost |= e->store.lost;\n",
+     ""),
+    ("closing counts as done, whatever the file lacks", "target_admin_test", STEP,
+     "\treturn export_close(e);\n",
+     "\texport_close(e);\n\treturn 0;\n"),
+    ("an export is removed as if its file had all", "target_admin_test", STEP,
+     "\tclosed(ret);\n\tover(0);\n",
+     "\tclosed(ret > 0);\n\tover(0);\n"),
+    ("an export is opened again as if its file had all", "target_admin_test", STEP,
+     "\tclosed(ret);\n\texport_renew(",
+     "\tclosed(ret > 0);\n\texport_renew("),
+    ("what a file lacks fails the next request", "target_admin_test", STEP,
+     "\tstep.closed = 0;\n",
+     ""),
+    ("a second error hides what a file lacks", "target_admin_test", STEP,
+     "\t\tadmin_say(\"%s; and %s\", step.closed_why, why);\n",
+     "\t\tadmin_say(\"%s\", why);\n"),
 ]

@@ -20,6 +20,7 @@
 
 #include "../../target/admin/control.h"
 #include "../../target/base/log.h"
+#include "../../target/store/full.h"
 #include "target_admin.h"
 
 static void add_and_remove(void **state)
@@ -202,6 +203,70 @@ static void reloads(void **state)
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
 	assert_true(reported("first", "-", "would be lost"));
 	assert_int_equal(run(ADMIN_REMOVE, "hand", NULL, 0), 0);
+}
+
+/* An export of a file that takes no writes, and has not what is in memory */
+static void add_failing(const char *path, const char *rules)
+{
+	struct export *e;
+	char spec[400];
+
+	files_text(rules, "");
+	snprintf(spec, sizeof(spec), "lacks,file=%s,cache=full,fault=%s", path, rules);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	e = export_find("lacks");
+	files_pattern(e->store.base, 0, MIB, 1);
+	e->store.ops->ended(&e->store, false);
+	files_text(rules, "write error EIO\n");
+}
+
+/* It is done nevertheless, because the memory is gone in any case; but it has failed. */
+static void what_a_file_lacks_is_an_error(void **state)
+{
+	const char *path = files_new("lacks", 4 * MIB), *rules = files_path("rules");
+	char why[400], text[600];
+
+	(void)state;
+	full_end_pause_ms = 1;
+	snprintf(why, sizeof(why), "but export lacks: %s lacks the last writes: %s", path,
+		 strerror(EIO));
+	add_failing(path, rules);
+	assert_int_equal(run(ADMIN_REMOVE, "lacks", NULL, 0), -EIO);
+	assert_non_null(strstr(last->why, "the export is removed, but "));
+	assert_non_null(strstr(last->why, why));
+	assert_null(export_by_name("lacks"));
+	assert_true(files_zero(path, 0, MIB));
+
+	add_failing(path, rules);
+	assert_int_equal(run(ADMIN_REOPEN, "lacks", NULL, 0), -EIO);
+	assert_non_null(strstr(last->why, "the export is open again, but "));
+	assert_non_null(strstr(last->why, why));
+	assert_non_null(export_find("lacks"));
+	/* an error of the next request is its own */
+	assert_int_equal(run(ADMIN_REOPEN, "lacks", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_REMOVE, "lacks", NULL, 0), 0);
+
+	/* both have failed */
+	add_failing(path, rules);
+	assert_int_equal(rename(path, files_path("elsewhere")), 0);
+	assert_int_equal(run(ADMIN_REOPEN, "lacks", NULL, 0), -ENOENT);
+	assert_non_null(strstr(last->why, "lacks the last writes: "));
+	assert_non_null(strstr(last->why, "; and "));
+	assert_non_null(strstr(last->why, "cannot open"));
+	assert_null(export_find("lacks"));
+	assert_int_equal(rename(files_path("elsewhere"), path), 0);
+	assert_int_equal(run(ADMIN_REMOVE, "lacks", NULL, 0), 0);
+
+	/* a reload reopens, and removes, what the configuration changes */
+	snprintf(text, sizeof(text), FIRST "[export lacks]\nfile = %s\ncache = full\n", path);
+	add_failing(path, rules);
+	configure(text);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("lacks", "-", why));
+	assert_non_null(export_find("lacks"));
+	configure(FIRST);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("lacks", "removed", ""));
 }
 
 #define SIXTEEN	"0123456789abcdef"
@@ -678,6 +743,7 @@ int main(void)
 		cmocka_unit_test(add_and_remove),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(reloads),
+		cmocka_unit_test(what_a_file_lacks_is_an_error),
 		cmocka_unit_test(what_was_changed_is_saved),
 		cmocka_unit_test(a_reload_changes_who_may_come_where),
 		cmocka_unit_test(a_reload_without_an_address_opens_nothing),

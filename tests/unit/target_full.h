@@ -24,6 +24,7 @@ static inline int full_open(struct store *s, const struct export_config *ec)
 {
 	int ret;
 
+	full_end_pause_ms = 1;
 	*s = (struct store){ .ops = &store_full_ops };
 	ret = s->ops->open(s, ec);
 	return ret ?: s->ops->publish(s);

@@ -9,6 +9,7 @@
  * Libraries: libcrypto libsystemd liburing
  */
 #include "target_last_writer.h"
+#include "../../target/store/full.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -499,6 +500,43 @@ static void an_arena_that_is_older(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
+/* An arena that is kept has what the file lacks; else it is lost, and the end has failed. */
+static void the_end_tells_whether_data_is_lost(void **state)
+{
+	static const struct {
+		const char *words;
+		const char *rule;
+		bool kept;
+	} ends[] = {
+		{ without, "", true }, { without, "write error EIO\n", false },
+		{ with, "write error EIO\n", true },
+	};
+	char words[500], rules[240];
+
+	(void)state;
+	if (!arenas())
+		skip();
+	full_end_pause_ms = 1;
+	snprintf(rules, sizeof(rules), "%s", files_path("rules"));
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct export *e;
+
+		files_new("disk1", SIZE);
+		files_text(rules, "");
+		snprintf(words, sizeof(words), "%s,fault=%s", ends[i].words, rules);
+		assert_int_equal(try_with("end", words), 0);
+		e = export_find("d");
+		files_pattern(e->store.base, 0, BYTES, 2);
+		e->store.ops->ended(&e->store, false);
+		files_text(rules, ends[i].rule);
+		assert_int_equal(export_close_all(), ends[i].kept);
+		loop_exit();
+		config_free(&cfg);
+		assert_int_equal(files_are(files_path("disk1"), 0, BYTES, 2), i == 0);
+	}
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
 /* Return: what note() said on stderr, with the syncs of all files failing */
 static const char *says(const char *dir, const struct store_writer *writer,
 			const uint8_t *arena)
@@ -658,6 +696,7 @@ int main(void)
 		cmocka_unit_test(another_host_in_between),
 		cmocka_unit_test(an_arena_that_is_newer),
 		cmocka_unit_test(an_arena_that_is_older),
+		cmocka_unit_test(the_end_tells_whether_data_is_lost),
 		cmocka_unit_test(an_arena_that_is_not_noted),
 		cmocka_unit_test(some_notes_are_gone),
 		cmocka_unit_test(an_arena_that_nobody_wrote),

@@ -69,9 +69,11 @@ static void flush_it(struct cached *c)
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 }
 
+static int closed;
+
 static void close_it(struct cached *c)
 {
-	full_close(&c->s);
+	closed = c->s.ops->close(&c->s);
 }
 
 /* Return: how often the log has a text while something is done. */
@@ -212,9 +214,42 @@ static void an_end_that_waits_no_longer_says_so(void **state)
 		c->n->sf.since = monotonic_ms();
 		assert_int_equal(said_in(close_it, c, text), late ? 1 : 0);
 		assert_in_range(clock_go_on(), late ? 10000 : 0, late ? 10100 : 0);
+		assert_int_equal(closed, late ? -EIO : 0);
+		assert_int_equal(c->s.lost, !!late);
 		assert_true(sync_of_hook == 0 && !lock_hook);
 		assert_true(files_are(c->path, 8192, MIB - 8192, 1));
 		c->n->sf.syncing = false;
+		assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
+	}
+	cached_close(c);
+}
+
+static void disk_is_back(void)
+{
+	syncs_fail = false;
+}
+
+/* A disk may be away for a moment. If it stays away, the end says so. */
+static void the_end_waits_for_a_disk_that_is_away(void **state)
+{
+	struct cached *c = cached_open("away");
+
+	(void)state;
+	for (unsigned int back = 0; back < 2; back++) {
+		int ret;
+
+		full_end_pause_ms = 1000;
+		assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL),
+				 RDMABLK_OK);
+		clock_stop();
+		syncs_fail = true;
+		pause_hook = back ? disk_is_back : NULL;
+		ret = c->s.ops->close(&c->s);
+		syncs_fail = false;
+		pause_hook = NULL;
+		assert_int_equal(ret, back ? 0 : -EIO);
+		assert_int_equal(c->s.lost, !back);
+		assert_int_equal(clock_go_on(), back ? 1000 : 2000);
 		assert_int_equal(full_open(&c->s, full_config(c->path)), 0);
 	}
 	cached_close(c);
@@ -411,6 +446,7 @@ int main(void)
 		cmocka_unit_test(the_end_compares_once),
 		cmocka_unit_test(a_loss_after_the_last_look_is_mended),
 		cmocka_unit_test(an_end_that_waits_no_longer_says_so),
+		cmocka_unit_test(the_end_waits_for_a_disk_that_is_away),
 		cmocka_unit_test(others_that_fail_fail_no_flush),
 		cmocka_unit_test(a_long_comparison_may_be_repeated),
 		cmocka_unit_test(a_loss_before_the_first_sync_may_be_anything),

@@ -169,6 +169,19 @@ file_has /dev/vda $BAD $MIB 9
 close_disk
 "$RDMABLK" disconnect --force rdmablk0
 
+# What its disk does not take at the end is lost with the daemon, which says so.
+begin $STORE,cache=full
+io ok write a $BAD $MIB 10
+writes_fail
+io EIO fsync a
+close_disk
+"$RDMABLK" disconnect --force rdmablk0
+stop_target
+expect 1 "$TARGET_STATUS" "the status of a daemon whose data is lost"
+expect_log "try 3 of 3 to bring $STORE up to date at the end"
+expect_log "$STORE lacks the last writes: Input/output error"
+mended
+
 # A file whose file system does not survive it: what the kept arena has is not lost.
 FILE=$DISK/disk0 ARENA=/dev/shm/arena
 mkfs.ext4 -q -F $STORE
@@ -189,6 +202,7 @@ io 'EIO|EREMOTEIO' fsync b
 io ok check a $MIB $((4 * MIB)) 11
 undisturbed
 stop_target
+expect 0 "$TARGET_STATUS" "the status of a daemon whose data an arena keeps"
 expect_log "$FILE lacks the last writes: .*; its arena has it"
 dmesg_has 'rdmablk0 .*: not all that was written could be flushed' ||
 	fail "the kernel log does not say that it was not flushed"
