@@ -45,7 +45,7 @@ static struct {
 	int ret;
 	char why[ADMIN_WHY];
 	char begin_why[ADMIN_WHY];	/* of export_begin(), while the store is closed again */
-	int closed;			/* 0; -errno: the store was closed, and its file lacks data */
+	int closed;			/* -errno: the file of the closed store lacks data */
 	char closed_why[ADMIN_WHY];	/* the text of that */
 } step = {
 	.timer = { .expired = drain_expired },

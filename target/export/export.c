@@ -103,6 +103,20 @@ static void unlock_state(struct export *e)
 	e->state_lock = -1;
 }
 
+/*
+ * An initiator that has flushed everything would take the file for complete. A kept arena guards
+ * itself: its trailer tells the next daemon. Return: as export_close()
+ */
+static int close_store(struct export *e)
+{
+	int ret = e->store.ops->close(&e->store);
+
+	if (e->store.lost && !e->store.kept)
+		export_forget_writer(e);
+	unlock_state(e);
+	return ret;
+}
+
 /**
  * export_open - open and fill the store of an export
  * @e: in the state EXPORT_OPENING. If no block is configured, it gets that of its device
@@ -140,10 +154,8 @@ int export_open(struct export *e)
 		ret = e->commands ? 0 : -EIO;
 	}
 	e->open = !ret;
-	if (ret) {
-		e->store.ops->close(&e->store);
-		unlock_state(e);
-	}
+	if (ret)
+		close_store(e);
 	return ret;
 }
 
@@ -227,7 +239,8 @@ void export_quiet(struct export *e)
  * export_open().
  *
  * Return: 0; -errno, logged: the export is closed, and its file lacks data that was written, or
- * may lack it. @e->store.lost: nothing else has the data.
+ * may lack it. @e->store.lost: nothing else has the data, and without a kept arena no device goes
+ * on.
  */
 int export_close(struct export *e)
 {
@@ -237,8 +250,7 @@ int export_close(struct export *e)
 	if (e->commands)
 		iothread_pool_stop(e->commands);
 	e->commands = NULL;
-	ret = e->store.ops->close(&e->store);
-	unlock_state(e);
+	ret = close_store(e);
 	e->open = false;
 	return ret;
 }

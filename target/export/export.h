@@ -156,6 +156,7 @@ uint64_t export_region_max(const struct export *export, uint64_t max_mr_size);
 
 /* export_writer.c: who wrote last */
 int export_recall(struct export *export);
+void export_forget_writer(struct export *export);
 bool export_resumable(const struct export *export, const struct lease *claim);
 void export_lease(struct export *export, struct lease *lease);
 void export_let_write(struct export *export, struct lease *lease);

@@ -7,6 +7,9 @@
  * kept arena, and for a file in notes (last_writer.c) that are written before GRANT is sent.
  * If a file has no note, no device may go on. If memory has not been written since it was
  * zeroed, every device may: the epoch says which memory it is.
+ *
+ * A device that has flushed everything goes on over a new epoch, because the file has what it
+ * flushed. So if a file may lack flushed data, the last writer is forgotten.
  */
 #include <errno.h>
 
@@ -120,6 +123,23 @@ int export_recall(struct export *export)
 		break;
 	}
 	return check_arena(export, &of, &by);
+}
+
+/**
+ * export_forget_writer - let no device go on, because the file may lack flushed data
+ * @export: its store has been closed, and no arena has what the file lacks
+ *
+ * Blocks. In a worker, as export_close().
+ */
+void export_forget_writer(struct export *export)
+{
+	const struct last_writer_of of = notes_of(export);
+	int ret = export->store.marked ? last_writer_forget(&of) : 0;
+
+	export->store.writer = store_writer_unknown();
+	if (ret)
+		log_err("export %s: cannot remove the note of its last writer: %s; flushed data may be missing in %s, and a disk of it may go on all the same: disconnect its disks",
+			export->cfg->name, strerror(-ret), export->cfg->file);
 }
 
 /**

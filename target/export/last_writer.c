@@ -35,6 +35,9 @@
  * new one whenever the power fails. A device that is noted and then not granted anything has
  * written nothing, and keeps others from going on all the same: the safe side.
  *
+ * If a file may have lost what was flushed, the note of the export is removed, and that of the
+ * export as which the file was written last: no device may go on over the gap.
+ *
  * Removing a note is safe, with one exception: the note of a file that lacks data of its
  * arena. If no arena is noted, the file's note says that the file was written without one.
  * The export's own note says so, too, if it names another writer than the arena does;
@@ -380,6 +383,30 @@ int last_writer_note(const struct last_writer_of *of, const struct store_writer 
 		cannot_note(of, writer, path == arena_path, path, ret);
 	ret = gone ?: !ret;
 unlock:
+	pthread_mutex_unlock(lock);
+	return ret;
+}
+
+/**
+ * last_writer_forget - let no device go on with a file, as whatever export it wrote the file
+ * @of: the export
+ *
+ * The notes of the file and its arena stay: they say which of the two counts.
+ *
+ * Blocks. Any thread but the loop's.
+ *
+ * Return: 0: no device may go on, not even with another process; -errno: one may.
+ */
+int last_writer_forget(const struct last_writer_of *of)
+{
+	char file_path[NOTE_ROOM], own_path[NOTE_ROOM];
+	pthread_mutex_t *lock;
+	int ret;
+
+	note_path(of, "file", of->mark->place, file_path);
+	note_path(of, "export", of->uuid, own_path);
+	lock = lock_dir(of->dir);
+	ret = drop_other(of, file_path, own_path) ?: drop(of, own_path);
 	pthread_mutex_unlock(lock);
 	return ret;
 }

@@ -55,5 +55,6 @@ struct last_writer_of {
 enum last_writer_state last_writer_read(const struct last_writer_of *of, struct store_writer *last);
 int last_writer_missed(const struct last_writer_of *of, const struct store_writer *by);
 int last_writer_note(const struct last_writer_of *of, const struct store_writer *writer);
+int last_writer_forget(const struct last_writer_of *of);
 
 #endif

@@ -15,7 +15,8 @@
  * contents do.
  *
  * The end of the daemon waits until the file is up to date, however long that takes. If the file
- * cannot be brought up to date, the end says so, and without a kept arena the data is lost.
+ * cannot be brought up to date, the end says so, and without a kept arena the data is lost. Then
+ * flushed data may be missing, too, and no disk goes on by itself.
  */
 #include <errno.h>
 
@@ -411,11 +412,12 @@ static int close_published(struct store *store)
 		store->lost = !store->kept || broken;
 		log_err("export %s: %s lacks the last writes: %s%s",
 			full->file.name, full->file.path, strerror(-ret),
-			store->lost ? "" : "; its arena has it");
+			!store->lost ? "; its arena has it" : store->kept ? "" :
+			"; flushed ones may be missing, too, and no disk goes on by itself");
 	} else if (!store->kept && !settled) {
 		ret = -EIO;
 		store->lost = true;
-		log_err("export %s: %s may lack flushed writes: a sync of another export on its disk has not ended for 10 s",
+		log_err("export %s: %s may lack flushed writes: a sync of another export on its disk has not ended for 10 s, and no disk goes on by itself",
 			full->file.name, full->file.path);
 	}
 	if (store->kept && (!ret || broken))

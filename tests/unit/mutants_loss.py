@@ -7,6 +7,9 @@ DISK = "target/store/disk_loss.c"
 FULL = "target/store/full.c"
 STORE = "target/store/store_full.c"
 STEP = "target/admin/admin_step.c"
+EXPORT = "target/export/export.c"
+WRITER = "target/export/export_writer.c"
+NOTES = "target/export/last_writer.c"
 
 TESTS = {
     "target_loss_test": None,
@@ -317,9 +320,21 @@ MUTANTS = [
     ("a kept arena is lost with its daemon", "target_last_writer_end_test", STORE,
      "\t\tstore->lost = !store->kept || broken;\n",
      "\t\tstore->lost = true;\n"),
-    ("the end hides that data is lost", "target_last_writer_end_test", "target/export/export.c",
+    ("the end hides that data is lost", "target_last_writer_end_test", EXPORT,
      "\t\tlost |= e->store.lost;\n",
      ""),
+    ("a disk goes on over flushed data that is missing", "target_last_writer_end_test", EXPORT,
+     "\t\texport_forget_writer(e);\n\tunlock_state",
+     "\t\t(void)e;\n\tunlock_state"),
+    ("the process forgets a writer, and its note stays", "target_last_writer_end_test", WRITER,
+     "\tint ret = export->store.marked ? last_writer_forget(&of) : 0;\n",
+     "\tint ret = 0 * of.name[0];\n"),
+    ("another export of the file has its writer still", "target_last_writer_end_test", NOTES,
+     "\tret = drop_other(of, file_path, own_path) ?: drop(of, own_path);\n",
+     "\tret = drop(of, own_path);\n"),
+    ("a note is forgotten until the power fails", "target_last_writer_end_test", NOTES,
+     "\tret = drop_other(of, file_path, own_path) ?: drop(of, own_path);\n",
+     "\tret = drop_other(of, file_path, own_path) ?: forget(own_path);\n"),
     ("closing counts as done, whatever the file lacks", "target_admin_test", STEP,
      "\treturn export_close(e);\n",
      "\texport_close(e);\n\treturn 0;\n"),

@@ -17,7 +17,7 @@ MUTANTS = [
     ("two daemons have one state", "target_moved_test", "target/base/state_file.c",
      "\tif (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB))\n", "\tif (fd < 0 || fd)\n"),
     ("the state stays locked when the export is closed", "target_moved_test", EXPORT,
-     "\tunlock_state(e);\n\te->open = false;\n", "\te->open = false;\n"),
+     "\t\texport_forget_writer(e);\n\tunlock_state(e);\n", "\t\texport_forget_writer(e);\n"),
     ("the state stays locked when the store cannot be opened", "target_moved_test", EXPORT,
      "\tif (ret) {\n\t\tunlock_state(e);\n", "\tif (ret) {\n"),
     ("the state is made", "target_moved_test", EXPORT,

@@ -9,7 +9,7 @@
  * Libraries: libcrypto libsystemd liburing
  */
 #include "target_last_writer.h"
-#include "../../target/store/full.h"
+#include "target_full.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -537,6 +537,96 @@ static void the_end_tells_whether_data_is_lost(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
+/* All that was flushed is in the file, as far as the disk tells. */
+static void flush(struct export *e, unsigned int seed)
+{
+	files_pattern(e->store.base, 0, BYTES, seed);
+	assert_int_equal(full_do(&e->store, RDMABLK_OP_FLUSH, 0, 0, BYTES, NULL), RDMABLK_OK);
+}
+
+/* The sync of another export on the disk of @e fails, and so do those of @e from here on. */
+static void disk_fails(struct export *e, const char *rules)
+{
+	struct disk_watch by = { .name = "other" };
+
+	memcpy(by.disk, full_of(&e->store)->watch.disk, sizeof(by.disk));
+	disk_loss_tell(&by, false);
+	files_text(rules, "sync error EIO\n");
+}
+
+/*
+ * A has flushed everything, so it would go on over a new epoch: over what the disk has lost.
+ * Nor may B, which wrote the file as another export before anybody was let write this one.
+ */
+static void nobody_goes_on_over_flushed_data_that_may_be_missing(void **state)
+{
+	static const char b_as[] = "cache=full,uuid=6f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11";
+	char words[500], rules[240];
+
+	(void)state;
+	watch("missing");
+	snprintf(rules, sizeof(rules), "%s", files_path("rules"));
+	snprintf(words, sizeof(words), "cache=full,fault=%s", rules);
+	for (int fails = 0; fails < 4; fails++) {
+		bool reopened = fails & 1;
+		struct export *e;
+
+		files_run("rm -rf %s", files_path("missing"));
+		files_new("disk1", SIZE);
+		files_text(rules, "");
+		if (fails == 3)
+			have_it("missing", b_as, &lease_b);
+		assert_int_equal(try_with("missing", words), 0);
+		full_end_pause_ms = 1;
+		e = export_find("d");
+		if (fails != 3)
+			let_write("d", &lease_a);
+		flush(e, 2);
+		if (fails)
+			disk_fails(e, rules);
+		if (reopened) {
+			export_quiet(e);
+			assert_int_equal(export_close(e), -EIO);
+			files_text(rules, "");
+			open_anew(e);
+			assert_int_equal(may("d"), 0);
+		}
+		stop();
+		copy(disk.durable, disk.notes);		/* the power fails */
+		files_text(rules, "");
+		assert_int_equal(try_with("missing", fails == 3 ? b_as : words), 0);
+		assert_int_equal(may("d"), fails ? 0 : 1);
+		/* the next one is noted as ever */
+		let_write("d", &lease_b);
+		stop();
+		assert_int_equal(try_with("missing", fails == 3 ? b_as : words), 0);
+		assert_int_equal(may("d"), 2);
+		stop();
+	}
+}
+
+/* It is told whether the note is gone. The notes of a file and its arena stay. */
+static void forgetting_a_writer(void **state)
+{
+	struct last_writer_of export = of("forget", u, &f);
+
+	(void)state;
+	mkdir(files_path("forget"), 0755);
+	watch("forget");
+	known = (struct last_writer_dir){ 0 };
+	assert_int_equal(last_writer_forget(&export), 0);	/* there is none */
+	assert_int_equal(note_by("forget", u, &f, &a, arena1), NOTED);
+	disk.syncs = 0;
+	disk.fail_at = 1;
+	assert_int_equal(last_writer_forget(&export), -EIO);
+	disk.fail_at = 0;
+	assert_int_equal(last_writer_forget(&export), 0);
+	copy(disk.durable, disk.notes);
+	assert_int_equal(who("forget", u), NOBODY);
+	assert_int_equal(missed("forget", arena1), 0);
+	assert_int_equal(missed("forget", arena2), -ESTALE);
+}
+
 /* Return: what note() said on stderr, with the syncs of all files failing */
 static const char *says(const char *dir, const struct store_writer *writer,
 			const uint8_t *arena)
@@ -697,6 +787,8 @@ int main(void)
 		cmocka_unit_test(an_arena_that_is_newer),
 		cmocka_unit_test(an_arena_that_is_older),
 		cmocka_unit_test(the_end_tells_whether_data_is_lost),
+		cmocka_unit_test(nobody_goes_on_over_flushed_data_that_may_be_missing),
+		cmocka_unit_test(forgetting_a_writer),
 		cmocka_unit_test(an_arena_that_is_not_noted),
 		cmocka_unit_test(some_notes_are_gone),
 		cmocka_unit_test(an_arena_that_nobody_wrote),
