@@ -3,13 +3,19 @@
  * RDMA devices.
  *
  * The removal of a device waits, in the kernel, until its last user has closed it. But the
- * context belongs to librdmacm, which keeps it and has no call to close it. librdmacm closes
- * the contexts of removed devices only when it compares its list of devices with the
- * kernel's, which it does when it meets a new device. rdma_get_devices() would force a
+ * context belongs to librdmacm, which has no call to close it. librdmacm finds out that a
+ * device was removed when it compares its list of devices with the kernel's, which it does
+ * when it meets a new device. It then closes the context, or, if there are ids on it, does so
+ * when the last of them is destroyed, by whatever thread. rdma_get_devices() would force a
  * comparison, but opens every device of the host, and the removal of a device that is open
- * but not used here would wait for ever. So device_close() puts /dev/null in the place of
- * the context's descriptors. The kernel can then go on, and librdmacm may close the context
- * whenever it likes.
+ * but not used here would wait for ever.
+ *
+ * So each device has an id of its own, the sentinel: until it is destroyed, at the very end of
+ * device_close(), the context stays open, whichever other ids go. A device without a sentinel
+ * is not used. Before it destroys the sentinel, device_close() puts /dev/null in the place of
+ * the context's descriptors: afterwards the context may be gone, and their numbers may be
+ * those of other files. The kernel can then go on, and librdmacm may close the context whenever
+ * it likes. librdmacm cannot free its protection domain then, and leaks a few bytes.
  *
  * The order in which the kernel's modules were loaded decides which of them hears of a
  * removal first. If ib_uverbs comes before rdma_cm, and the driver cannot take a device from
@@ -17,8 +23,8 @@
  * waits until the device is closed. Only the kernel's uevent says that the file in
  * /dev/infiniband has gone.
  *
- * Only the loop calls these functions; no other thread makes librdmacm open or close a
- * device.
+ * Only the loop calls these functions. Workers destroy ids, but never the last one of a device
+ * that is in the list.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -115,13 +121,15 @@ static void sentinel_event(struct cm_handler *handler, const struct cm_event *ev
 		device_remove(container_of(handler, struct device, cm));
 }
 
-static void sentinel_create(struct device *dev, const struct sockaddr *local)
+/* Return: 0 or -errno */
+static int sentinel_create(struct device *dev, const struct sockaddr *local)
 {
 	union {
 		struct sockaddr sa;
 		struct sockaddr_in in;
 		struct sockaddr_in6 in6;
 	} addr;
+	int ret;
 
 	memset(&addr, 0, sizeof(addr));
 	if (local->sa_family == AF_INET6) {
@@ -132,14 +140,13 @@ static void sentinel_create(struct device *dev, const struct sockaddr *local)
 		addr.in.sin_port = 0;
 	}
 	dev->sentinel = cm_create_id(&dev->cm);
-	if (dev->sentinel && !rdma_bind_addr(dev->sentinel, &addr.sa) &&
-	    dev->sentinel->verbs == dev->verbs)
-		return;
-	log_warn("device %s: its removal will be noticed by its connections only",
-		 dev->name);
-	if (dev->sentinel)
+	if (!dev->sentinel)
+		return -errno;
+	ret = rdma_bind_addr(dev->sentinel, &addr.sa) ? -errno :
+	      dev->sentinel->verbs == dev->verbs ? 0 : -EADDRNOTAVAIL;
+	if (ret)
 		rdma_destroy_id(dev->sentinel);
-	dev->sentinel = NULL;
+	return ret;
 }
 
 static int device_watch(struct device *dev)
@@ -204,22 +211,45 @@ static bool context_is_closed(const struct ibv_context *verbs)
 	       now.st_rdev == null.st_rdev;
 }
 
-/* A device that cannot be used is in the list, too, because librdmacm has it open. */
+/* See the top of the file. */
+static void context_close(const struct ibv_context *verbs)
+{
+	if (nowhere < 0)
+		return;
+	dup3(nowhere, verbs->async_fd, O_CLOEXEC);
+	dup3(nowhere, verbs->cmd_fd, O_CLOEXEC);
+}
+
+/*
+ * A device that cannot be used is in the list, too, because librdmacm has it open. But nothing of
+ * a device without a sentinel may be kept: its address may have gone, perhaps with the device
+ * itself. The next call tries again. The context is open as long as the caller has an id on it.
+ */
 static struct device *device_open(struct ibv_context *verbs,
 				  const struct sockaddr *local)
 {
 	struct device *dev = calloc(1, sizeof(*dev));
 	struct stat st;
+	int ret;
 
 	if (!dev || context_is_closed(verbs)) {
 		free(dev);
 		return NULL;
 	}
 	dev->verbs = verbs;
-	dev->name = ibv_get_device_name(verbs->device);
+	snprintf(dev->name, sizeof(dev->name), "%s", ibv_get_device_name(verbs->device));
 	dev->ino = uverbs_stat(dev, &st) ? 0 : st.st_ino;
 	dev->cm.event = sentinel_event;
-	sentinel_create(dev, local);
+	ret = sentinel_create(dev, local);
+	if (ret) {
+		log_peer(NULL, LOG_ERR,
+			 "device %s: cannot be used: no id of rdma_cm can be bound to it: %s",
+			 dev->name, strerror(-ret));
+		if (!uverbs_is_there(dev))
+			context_close(verbs);
+		free(dev);
+		return NULL;
+	}
 	LIST_INSERT_HEAD(&devices, dev, entry);
 	return dev;
 }
@@ -242,31 +272,19 @@ static bool device_use(struct device *dev)
 	return !ret;
 }
 
-/* See the top of the file. */
-static void context_close(int cmd_fd, int async_fd)
-{
-	if (nowhere < 0)
-		return;
-	dup3(nowhere, async_fd, O_CLOEXEC);
-	dup3(nowhere, cmd_fd, O_CLOEXEC);
-}
-
 static void device_close(struct device *dev)
 {
-	int cmd_fd = dev->verbs->cmd_fd, async_fd = dev->verbs->async_fd;
-
 	LIST_REMOVE(dev, entry);
 	if (dev->channel) {
 		loop_del(&dev->completions);
 		loop_del(&dev->async);
 		ibv_destroy_comp_channel(dev->channel);
 	}
-	if (dev->sentinel)
-		rdma_destroy_id(dev->sentinel);
 	if (dev->gone) {
-		context_close(cmd_fd, async_fd);
+		context_close(dev->verbs);
 		log_info("device %s: closed", dev->name);
 	}
+	rdma_destroy_id(dev->sentinel);		/* the context may go with it */
 	free(dev);
 }
 

@@ -34,14 +34,15 @@ struct qp_handler {
  * @entry: in the list of devices
  * @verbs: context of the device, which librdmacm owns
  * @attr: limits of the device
- * @name: name for the log
+ * @name: name for the log; that of libibverbs goes with the context
  * @ino: inode of its directory in sysfs, which no other device ever has; 0: unknown
  * @channel: channel of all its completion queues that the loop polls; NULL: the device could
  *	not be used until now
  * @completions: source of events of @channel
  * @async: source of asynchronous events
  * @cm: handler of @sentinel
- * @sentinel: CM id that is bound to the device, and hears of its removal
+ * @sentinel: CM id that is bound to the device. Hears of its removal, and keeps librdmacm from
+ *	closing @verbs
  * @users: number of users: sessions, listeners, and a connection request that is looked at
  * @gone: the device is being removed, and will be closed when @users is 0
  */
@@ -49,7 +50,7 @@ struct device {
 	LIST_ENTRY(device) entry;
 	struct ibv_context *verbs;
 	struct ibv_device_attr attr;
-	const char *name;
+	char name[IBV_SYSFS_NAME_MAX];
 	ino_t ino;
 	struct ibv_comp_channel *channel;
 	struct loop_source completions;
