@@ -210,7 +210,8 @@ void export_let_write(struct export *export, struct lease *lease)
  * @lease: lease of the session
  *
  * A writer that was noted since the export was opened is not noted again, so that its
- * reconnect does not depend on the state directory. In the loop.
+ * reconnect does not depend on the state directory. Otherwise the one that was noted is
+ * forgotten, because from now on the note may change, however the attempt ends. In the loop.
  *
  * Return: true: export_note_writer() has to be called before the session learns any key, and
  * then export_noted().

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The message buffers of a control queue. They have one registration, which is made and
- * destroyed with the queue, and is small enough to be made in the loop.
+ * The message buffers of a control queue. They have one registration, which a worker makes
+ * and destroys with the queue.
  *
  * Once there are keys, messages are sealed in the order in which they are posted, and opened
  * in the order in which they complete. The queue pair keeps both orders, so both sides count

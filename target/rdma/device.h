@@ -75,9 +75,9 @@ const char *device_error_text(int ret);
 /**
  * device_queue_error - why no queue pair or completion queue could be made
  *
- * To be called after ibv_create_cq(), ibv_create_qp() or rdma_create_qp() has failed, with its
- * errno. ENOMEM is taken for a full device. It could also mean that the host has no memory,
- * but that is rare, because a queue needs little.
+ * To be called after ibv_create_cq() or ibv_create_qp() has failed, with its errno.
+ * ENOMEM is taken for a full device. It could also mean that the host has no memory, but that
+ * is rare, because a queue needs little.
  *
  * Return: DEVICE_FULL or -errno.
  */

@@ -5,11 +5,12 @@
  * Ownership. A session owns its control queue, its data queues, its domain,
  * completion queue, registrations and lease. The loop owns the session, with two exceptions.
  * While a job is under way (@busy), a worker owns what the job needs. A session has one job at
- * a time, in this order: make the control queue, note the writer, register, fence, destroy. A
- * session that must end during one of the first three is fenced when the job is done. Data
- * queues that join have jobs of their own (@opening), and the fence waits for all of them. And
- * threads of the export own the write queues with their commands (@lanes, @cmdqs, @staged),
- * from the registration until @lanes_idle; the loop reads only what is marked so.
+ * a time, in this order: make the control queue; note the writer and register or, for a visit,
+ * lend scratch memory; fence; free the buffers of a staged store; destroy. A session that must
+ * end during a job before the fence is fenced when the job is done. Data queues that join have
+ * jobs of their own (@opening), and the fence waits for all of them. And threads of the export
+ * own the write queues with their commands (@lanes, @cmdqs, @staged), from the registration
+ * until @lanes_idle; the loop reads only what is marked so.
  *
  * How a session ends, whatever the reason. session_end() is the only way in, and the
  * change of state makes sure that it happens once:
