@@ -44,6 +44,8 @@ static struct {
 	unsigned int generation;	/* of exports that need no look any more */
 	struct admin_change *change;	/* under way */
 	const char *action;		/* of it */
+	bool looping;			/* reload_on() takes steps */
+	bool again;			/* it goes on: the last step is over */
 	struct export *growing;		/* under way, last of all */
 	uint64_t size;			/* of it, before */
 } reload;
@@ -176,11 +178,22 @@ static void reload_settings(struct config *is, const struct config *fresh)
 
 static bool reload_step(void);
 
-/* Goes on in a loop, not by recursion, because a step may end at once. */
+/*
+ * Goes on in a loop, not by recursion: a step may end at once, and calls this while the loop still
+ * waits for its return.
+ */
 static void reload_on(void)
 {
-	while (reload_step())
-		;
+	reload.again = true;
+	if (reload.looping)
+		return;
+	reload.looping = true;
+	while (reload.again) {
+		reload.again = false;
+		if (reload_step())
+			reload.again = true;
+	}
+	reload.looping = false;
 }
 
 static void change_over(int ret)

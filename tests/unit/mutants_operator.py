@@ -30,6 +30,9 @@ MUTANTS = [
      "\tcase RDMABLK_R_AUTH_KEY:\n\t\treturn session_has_cache(s);\n"),
     ("a live session waits for its end", "target_in_use_test", SESSION,
      "\tif (s->state < SESSION_CLOSING)\n\t\treturn NULL;\n", ""),
+    # --- reload
+    ("a reload goes on inside its last step", "target_admin_test", ADMIN,
+     "\tif (reload.looping)\n\t\treturn;\n", ""),
     # --- save
     ("what was saved is forgotten when it is read again", "target_admin_test", SAVE,
      "else if (said || e->by_hand)", "else if (e->by_hand)"),

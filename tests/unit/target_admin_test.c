@@ -269,6 +269,56 @@ static void what_a_file_lacks_is_an_error(void **state)
 	assert_true(reported("lacks", "removed", ""));
 }
 
+static uintptr_t depth;
+
+static void done_there(struct admin *a)
+{
+	depth = (uintptr_t)__builtin_frame_address(0);
+	done(a);
+}
+
+/* Return: place on the stack where the report comes when so many exports are refused at once */
+static uintptr_t refuse(unsigned int nr)
+{
+	struct admin *a = admin_alloc(ADMIN_RELOAD);
+	char text[2048] = FIRST;
+
+	assert_non_null(a);
+	for (unsigned int i = 0; i < nr; i++)
+		sprintf(text + strlen(text), "[export m%u]\ntype = memory\nsize = 2M\n", i);
+	configure(text);
+	a->done = done_there;
+	admin_free(last);
+	last = NULL;
+	admin_submit(a);
+	assert_int_equal(loop_run(), 0);
+	assert_int_equal(last->error, 0);
+	for (unsigned int i = 0; i < nr; i++) {
+		sprintf(text, "m%u", i);
+		assert_true(reported(text, "-", "would be lost"));
+	}
+	return depth;
+}
+
+static void a_reload_of_many_exports_takes_no_stack(void **state)
+{
+	char text[64];
+	uintptr_t one;
+
+	(void)state;
+	for (unsigned int i = 0; i < 9; i++) {
+		sprintf(text, "m%u,memory,size=1M,hugepages=no", i);
+		assert_int_equal(run(ADMIN_ADD, "", text, 0), 0);
+	}
+	one = refuse(1);
+	assert_int_equal(refuse(9), one);
+	for (unsigned int i = 0; i < 9; i++) {
+		sprintf(text, "m%u", i);
+		assert_int_equal(run(ADMIN_REMOVE, text, NULL, 0), 0);
+	}
+	configure(FIRST);
+}
+
 #define SIXTEEN	"0123456789abcdef"
 
 static void a_reload_changes_who_may_come_where(void **state)
@@ -744,6 +794,7 @@ int main(void)
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(reloads),
 		cmocka_unit_test(what_a_file_lacks_is_an_error),
+		cmocka_unit_test(a_reload_of_many_exports_takes_no_stack),
 		cmocka_unit_test(what_was_changed_is_saved),
 		cmocka_unit_test(a_reload_changes_who_may_come_where),
 		cmocka_unit_test(a_reload_without_an_address_opens_nothing),
