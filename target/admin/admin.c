@@ -21,12 +21,14 @@
 /*
  * Reading the configuration again. A worker reads it, overridden by the options of the command
  * line, as at the start. A configuration with a mistake changes nothing. Hosts, keys and
- * rights come first, because exports may take hours. Then, export by export: an export that is
- * no longer in the configuration is removed, unless it is in use; a new one is added; one that
- * differs is opened again, unless it is in use, or grows; other limits of an export count from
- * its next login on. Exports that the administrator has added by hand stay. At last every
- * other export gets the present size of its file. The report has everything that could not be
- * done, and each changed key of [target] that only counts at the start.
+ * rights come first, because exports may take hours. An export that is to be opened again only
+ * loses rights then; what else its new section gives comes when it is open. Then, export by
+ * export: an export that is no longer in the configuration is removed, unless it is in use; a
+ * new one is added; one that differs is opened again, unless it is in use, or grows; other
+ * limits of an export count from its next login on. Exports that the administrator has added
+ * by hand stay. At last every other export gets the present size of its file. The report has
+ * everything that could not be done, and each changed key of [target] that only counts at the
+ * start.
  *
  * Without a configuration file a reload only looks at the sizes of files: the command line has
  * not changed, and exports that were removed by hand must not come back.
@@ -280,20 +282,6 @@ static bool grow_export(struct export *e, const char *action)
 	return false;
 }
 
-/* Whether two exports differ only in that one shows more of its file */
-static bool only_grows(const struct export *e, struct export_config *ec)
-{
-	uint64_t size = ec->size;
-	bool same;
-
-	if (e->state != EXPORT_READY || !ec->file || size <= e->cfg->size || !e->cfg->size)
-		return false;
-	ec->size = e->cfg->size;
-	same = config_export_same(e->cfg, ec);
-	ec->size = size;
-	return same;
-}
-
 static void change_export(struct export *e, struct export_config *ec)
 {
 	uint64_t size = ec->size;
@@ -301,7 +289,7 @@ static void change_export(struct export *e, struct export_config *ec)
 
 	e->reload = reload.generation;
 	e->allow_changed = false;
-	if (only_grows(e, ec)) {
+	if (e->state == EXPORT_READY && config_export_grows(e->cfg, ec)) {
 		config_export_limit(e->cfg, ec);
 		config_export_free(ec);
 		change_begin(e->cfg->name, "resized");

@@ -226,6 +226,18 @@ int admin_host_read(struct config *fresh)
 	return change.table ? 0 : -EINVAL;
 }
 
+/*
+ * An export that differs may be opened again hours later, or never, if it is in use. Until then it
+ * has its old contents, so a host gets no right to them that only the new section gives. The
+ * other rights of the new section come when the export is opened with it.
+ */
+static void narrow(struct export *e, const struct export_config *ec)
+{
+	if (config_export_narrow(e->cfg, ec))
+		log_info("export %s: allowed until it is opened again: %s", e->cfg->name,
+			 e->cfg->allow ?: "nobody");
+}
+
 /* Rights count at once, however long the exports take. */
 static void take_rights(const struct config *fresh)
 {
@@ -234,7 +246,11 @@ static void take_rights(const struct config *fresh)
 
 	TAILQ_FOREACH(ec, &fresh->exports, entry) {
 		e = export_by_name(ec->name);
-		if (e && config_take_text(&e->cfg->allow, ec->allow))
+		if (!e)
+			continue;
+		if (!config_export_same(e->cfg, ec) && !config_export_grows(e->cfg, ec))
+			narrow(e, ec);
+		else if (config_take_text(&e->cfg->allow, ec->allow))
 			e->allow_changed = true;
 	}
 }

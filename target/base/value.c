@@ -567,3 +567,38 @@ unsigned int value_allow_rights(const char *list, const char *name)
 			return host.rights;
 	return 0;
 }
+
+static const char *word_of(unsigned int rights)
+{
+	size_t i = 0;
+
+	while (words[i].rights != rights)
+		i++;
+	return words[i].word;
+}
+
+/**
+ * value_allow_both - the hosts of two lists, each with the rights that both give
+ * @a: checked; NULL: no host
+ * @b: checked; NULL: no host
+ *
+ * Return: a list, to be freed; empty: no host. NULL: memory is short.
+ */
+char *value_allow_both(const char *a, const char *b)
+{
+	char *both = strdup(""), *longer;
+	struct allow_entry host;
+
+	while (both && a && value_allow_next(&a, &host)) {
+		unsigned int rights = host.rights & value_allow_rights(b, host.name);
+
+		if (!rights)
+			continue;
+		if (asprintf(&longer, "%s%s%s%s", both, *both ? " " : "", host.name,
+			     word_of(rights)) < 0)
+			longer = NULL;
+		free(both);
+		both = longer;
+	}
+	return both;
+}

@@ -59,5 +59,6 @@ void value_utf8(char *text);
 bool value_allow_next(const char **list, struct allow_entry *out);
 const char *value_allow_check(const char *list);
 unsigned int value_allow_rights(const char *list, const char *name);
+char *value_allow_both(const char *a, const char *b);
 
 #endif

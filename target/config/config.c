@@ -616,6 +616,21 @@ static uint64_t block_of(const struct export_config *ec)
 	return has(ec, "block") || !ec->file ? ec->block : 0;
 }
 
+static bool same_but_size(const struct export_config *a, const struct export_config *b)
+{
+	return same_text(a->type, b->type) && same_text(a->file, b->file) &&
+	       same_text(a->arena, b->arena) && same_text(a->fault, b->fault) &&
+	       same_text(a->state, b->state) &&
+	       a->cache == b->cache && a->epoch == b->epoch &&
+	       a->read_only == b->read_only && a->shared == b->shared &&
+	       a->has_uuid == b->has_uuid &&
+	       !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
+	       block_of(a) == block_of(b) && a->region == b->region &&
+	       a->huge_pages == b->huge_pages && a->overcommit == b->overcommit &&
+	       a->numa == b->numa && a->node == b->node && a->slot_bytes == b->slot_bytes &&
+	       a->slot_memory == b->slot_memory;
+}
+
 /**
  * config_export_same - whether two exports are configured alike
  * @a: checked, perhaps open
@@ -625,17 +640,19 @@ static uint64_t block_of(const struct export_config *ec)
  */
 bool config_export_same(const struct export_config *a, const struct export_config *b)
 {
-	return same_text(a->type, b->type) && same_text(a->file, b->file) &&
-	       same_text(a->arena, b->arena) && same_text(a->fault, b->fault) &&
-	       same_text(a->state, b->state) &&
-	       a->cache == b->cache && a->epoch == b->epoch && a->size == b->size &&
-	       a->read_only == b->read_only && a->shared == b->shared &&
-	       a->has_uuid == b->has_uuid &&
-	       !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) &&
-	       block_of(a) == block_of(b) && a->region == b->region &&
-	       a->huge_pages == b->huge_pages && a->overcommit == b->overcommit &&
-	       a->numa == b->numa && a->node == b->node && a->slot_bytes == b->slot_bytes &&
-	       a->slot_memory == b->slot_memory;
+	return a->size == b->size && same_but_size(a, b);
+}
+
+/**
+ * config_export_grows - whether an export differs only in that it shows more of its file
+ * @ec: configuration of an open export
+ * @now: new configuration of the export, checked
+ *
+ * Return: true: it does, and keys that config_export_limit() takes over may differ.
+ */
+bool config_export_grows(const struct export_config *ec, const struct export_config *now)
+{
+	return now->file && ec->size && now->size > ec->size && same_but_size(ec, now);
 }
 
 /**
@@ -680,6 +697,24 @@ bool config_export_limit(struct export_config *ec, const struct export_config *n
 	ec->max_queues = now->max_queues;
 	ec->max_pinned = now->max_pinned;
 	return changed;
+}
+
+/**
+ * config_export_narrow - take away rights that a new configuration of an export does not give
+ * @ec: configuration of an export, perhaps open and in use
+ * @now: new configuration of the export, perhaps with other contents
+ *
+ * Until @now takes the place of @ec, a host has the rights that both give. If memory is short,
+ * nobody has any.
+ *
+ * Return: whether anything has changed.
+ */
+bool config_export_narrow(struct export_config *ec, const struct export_config *now)
+{
+	char *allow __cleanup_free = value_allow_both(ec->allow, now->allow);
+
+	return !same_text(ec->allow, now->allow) &&
+	       config_take_text(&ec->allow, allow && *allow ? allow : NULL);
 }
 
 /**

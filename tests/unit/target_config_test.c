@@ -827,6 +827,24 @@ static void lists_of_hosts(void **state)
 	assert_int_equal(value_allow_rights(NULL, "a"), 0);
 }
 
+static void two_lists_of_hosts(void **state)
+{
+	static const char * const lists[][3] = {
+		{ "a", "a", "a" }, { "a:rw", "a, b", "a" }, { "a b", "b:ro a:rw+steal", "a b:ro" },
+		{ "a:rw+steal b:ro", "b:rw+steal\ta:rw+steal", "a:rw+steal b:ro" },
+		{ "a", "b", "" }, { "a ab", "ab", "ab" }, { "", "a", "" }, { NULL, "a", "" },
+		{ "a", NULL, "" }, { NULL, NULL, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		char *list = value_allow_both(lists[i][0], lists[i][1]);
+
+		assert_string_equal(list, lists[i][2]);
+		free(list);
+	}
+}
+
 static enum config_auth auth_of(const char *text, char **more)
 {
 	enum config_auth auth;
@@ -917,6 +935,7 @@ int main(void)
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(what_is_wrong_with_a_host),
 		cmocka_unit_test(lists_of_hosts),
+		cmocka_unit_test(two_lists_of_hosts),
 		cmocka_unit_test(authentication),
 	};
 

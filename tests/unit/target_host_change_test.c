@@ -209,6 +209,98 @@ static void a_right_ends_without_its_host(const char *host)
 	session_over(s);
 }
 
+static unsigned int rights(const char *host, const char *export)
+{
+	return host_may(host_by_name(host), export_by_name(export));
+}
+
+#define RW	(ALLOW_READ | ALLOW_WRITE)
+
+/* Reloads with the export "disk1" of a file, beside disk0. */
+static void reload_file(const char *hosts, const char *file, const char *more)
+{
+	char text[2500];
+
+	snprintf(text, sizeof(text), "%s[export disk1]\nfile = %s\n%s",
+		 conf_text(hosts, "web1"), file, more);
+	files_text(conf, text);
+	if (run(ADMIN_RELOAD, "", NULL, 0))
+		fail_msg("reload: %s", last->why);
+}
+
+/*
+ * An export that cannot be opened again at once has its old contents. Until then hosts have the
+ * rights that the old section and the new one give.
+ */
+static void new_rights_are_for_new_contents(void **state)
+{
+	char *a = strdup(files_new("a", 4 * MIB)), *b = strdup(files_new("b", 4 * MIB));
+	char *hosts, spec[400];
+	struct session *s;
+	struct export *e;
+
+	(void)state;
+	web1 = make_key(files_path("web1.key"), 0600);
+	web2 = make_key(files_path("web2.key"), 0600);
+	other = make_key(files_path("other.key"), 0600);
+	assert_true(asprintf(&hosts, "%s%s%s", host_of("web1", files_path("web1.key"), ""),
+			     host_of("web2", files_path("web2.key"), ""),
+			     host_of("ops", files_path("other.key"), "")) > 0);
+	daemon_begin(conf_text(hosts, "web1"));
+	reload_file(hosts, a, "allow = web1 ops:ro\n");
+	e = export_by_name("disk1");
+	s = session_of("web1", &web1, "disk1", false);
+	/* read-only from now on, and for more hosts: but it is in use, and is not read-only yet */
+	reload_file(hosts, a, "ro = yes\nallow = ops web2, web1:rw+steal\n");
+	assert_int_equal(rights("web1", "disk1"), RW);
+	assert_int_equal(rights("ops", "disk1"), ALLOW_READ);
+	assert_int_equal(rights("web2", "disk1"), 0);
+	assert_int_equal(reason_of(s), RDMABLK_OK);
+	assert_false(e->cfg->read_only);
+	/* other contents, for another host */
+	reload_file(hosts, b, "allow = web2 web1:ro\n");
+	assert_int_equal(rights("web1", "disk1"), ALLOW_READ);
+	assert_int_equal(rights("web2", "disk1"), 0);
+	assert_int_equal(rights("ops", "disk1"), 0);
+	assert_int_equal(reason_of(s), RDMABLK_OK);
+	assert_string_equal(e->cfg->file, a);
+	session_over(s);
+	/* as it was */
+	reload_file(hosts, a, "allow = web1 ops:ro\n");
+	assert_int_equal(rights("web1", "disk1"), RW);
+	assert_int_equal(rights("ops", "disk1"), ALLOW_READ);
+	/* opened again */
+	reload_file(hosts, b, "allow = web2\n");
+	assert_string_equal(e->cfg->file, b);
+	assert_int_equal(rights("web2", "disk1"), RW);
+	assert_int_equal(rights("web1", "disk1"), 0);
+	/* the same contents, and more of them */
+	s = session_of("web2", &web2, "disk1", true);
+	reload_file(hosts, b, "allow = web2, ops\n");
+	assert_int_equal(rights("ops", "disk1"), RW);
+	session_over(s);
+	reload_file(hosts, b, "size = 1M\nallow = web2\n");
+	s = session_of("web2", &web2, "disk1", true);
+	reload_file(hosts, b, "size = 2M\nallow = web2 ops:ro\n");
+	assert_true(e->store.size == 2 * MIB);
+	assert_int_equal(rights("ops", "disk1"), ALLOW_READ);
+	session_over(s);
+	/* one that was added by hand, with the name of a new section */
+	assert_int_equal(run(ADMIN_REMOVE, "disk1", NULL, 0), 0);
+	snprintf(spec, sizeof(spec), "disk1,file=%s,allow=web1", a);
+	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
+	s = session_of("web1", &web1, "disk1", false);
+	reload_file(hosts, b, "allow = web1:ro web2\n");
+	assert_string_equal(export_by_name("disk1")->cfg->file, a);
+	assert_int_equal(rights("web1", "disk1"), ALLOW_READ);
+	assert_int_equal(rights("web2", "disk1"), 0);
+	session_over(s);
+	daemon_end();
+	free(hosts);
+	free(a);
+	free(b);
+}
+
 /* What a host may not have at its next login, a session does not keep. */
 static void a_session_has_no_more_than_a_login(void **state)
 {
@@ -455,6 +547,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reload_counts_at_once),
+		cmocka_unit_test(new_rights_are_for_new_contents),
 		cmocka_unit_test(a_session_has_no_more_than_a_login),
 		cmocka_unit_test(a_reload_reads_the_key_files),
 		cmocka_unit_test(hosts_come_and_go_by_hand),
