@@ -428,8 +428,10 @@ static void read_done(struct job *job)
 		reload_end();
 		return;
 	}
+	if (!waits_for_keys())
+		admin_host_rights(&reload.fresh);
 	reload_settings(reload.cfg, &reload.fresh);
-	admin_host_reload(&reload.fresh, host_changed);
+	admin_host_reload(host_changed);
 	reload.removing = true;
 	reload_on();
 }

@@ -233,13 +233,31 @@ int admin_host_read(struct config *fresh)
  */
 static void narrow(struct export *e, const struct export_config *ec)
 {
+	const struct export_config *is = e->cfg;
+
 	if (config_export_narrow(e->cfg, ec))
-		log_info("export %s: allowed until it is opened again: %s", e->cfg->name,
-			 e->cfg->allow ?: "nobody");
+		log_info("export %s: until it is opened again allowed: %s; from: %s", is->name,
+			 is->allow ?: "nobody", is->allow_address ?: "anywhere");
 }
 
-/* Rights count at once, however long the exports take. */
-static void take_rights(const struct config *fresh)
+/* The same contents, and perhaps more of them */
+static void take(struct export *e, const struct export_config *ec)
+{
+	bool allow = config_take_text(&e->cfg->allow, ec->allow);
+
+	if (config_take_text(&e->cfg->allow_address, ec->allow_address) || allow)
+		e->allow_changed = true;
+}
+
+/**
+ * admin_host_rights - take over from a new configuration who may use the exports, and from where
+ * @fresh: the configuration
+ *
+ * Counts at once, however long the exports take, and before the networks of the daemon, which may
+ * get wider because those of its exports get narrower. In the loop; admin_host_reload() looks at
+ * the sessions.
+ */
+void admin_host_rights(const struct config *fresh)
 {
 	const struct export_config *ec;
 	struct export *e;
@@ -248,28 +266,25 @@ static void take_rights(const struct config *fresh)
 		e = export_by_name(ec->name);
 		if (!e)
 			continue;
-		if (!config_export_same(e->cfg, ec) && !config_export_grows(e->cfg, ec))
+		if (config_export_same(e->cfg, ec) || config_export_grows(e->cfg, ec))
+			take(e, ec);
+		else
 			narrow(e, ec);
-		else if (config_take_text(&e->cfg->allow, ec->allow))
-			e->allow_changed = true;
 	}
 }
 
 /**
- * admin_host_reload - take over hosts, keys and rights of a new configuration
- * @fresh: the configuration, after admin_host_read()
+ * admin_host_reload - take over hosts and keys of a new configuration, after admin_host_read()
  * @report: called for each host that changes
  *
- * In the loop.
+ * In the loop, after admin_host_rights().
  */
-void admin_host_reload(const struct config *fresh,
-		       void (*report)(const char *name, const char *action))
+void admin_host_reload(void (*report)(const char *name, const char *action))
 {
 	if (!change.table)
 		return;
 	host_changes(change.table, report);
 	host_install(change.table);
 	change.table = NULL;
-	take_rights(fresh);
 	session_hosts_changed();
 }

@@ -17,7 +17,7 @@ int admin_host_allow(struct export *e, const char *list);
 
 /* For a reload: a worker reads, the loop takes over */
 int admin_host_read(struct config *fresh);
-void admin_host_reload(const struct config *fresh,
-		       void (*report)(const char *name, const char *action));
+void admin_host_rights(const struct config *fresh);
+void admin_host_reload(void (*report)(const char *name, const char *action));
 
 #endif

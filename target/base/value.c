@@ -317,17 +317,20 @@ bool value_networks_ok(const char *text)
 	return any;
 }
 
-/* Looks for an address in a list of networks; ignores networks of fewer bits than @least. */
-static bool in_list(const char *text, const struct sockaddr *sa, unsigned int least)
+/*
+ * Looks for a network of @most bits, which is an address if these are all, inside a network of a
+ * list; ignores networks of fewer bits than @least.
+ */
+static bool in_list(const char *text, const struct in6_addr *ip, unsigned int most,
+		    unsigned int least)
 {
 	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
-	const struct in6_addr ip = value_ip(sa);
 	struct in6_addr net;
 	unsigned int bits;
 
 	while (copy && (word = strsep(&rest, ", \t")))
 		if (*word && read_network(word, &net, &bits) && bits >= least &&
-		    same_bits(&ip, &net, bits))
+		    bits <= most && same_bits(ip, &net, bits))
 			return true;
 	return false;
 }
@@ -341,7 +344,9 @@ static bool in_list(const char *text, const struct sockaddr *sa, unsigned int le
  */
 bool value_in_networks(const char *text, const struct sockaddr *sa)
 {
-	return in_list(text, sa, 0);
+	const struct in6_addr ip = value_ip(sa);
+
+	return in_list(text, &ip, 128, 0);
 }
 
 /**
@@ -354,7 +359,51 @@ bool value_in_networks(const char *text, const struct sockaddr *sa)
  */
 bool value_in_addresses(const char *text, const struct sockaddr *sa)
 {
-	return in_list(text, sa, 128);
+	const struct in6_addr ip = value_ip(sa);
+
+	return in_list(text, &ip, 128, 128);
+}
+
+/* Adds words to a list. Return: the longer list; NULL: memory is short, and @list is gone. */
+static char *list_add(char *list, const char *word, const char *more)
+{
+	char *longer;
+
+	if (asprintf(&longer, "%s%s%s%s", list, *list ? " " : "", word, more) < 0)
+		longer = NULL;
+	free(list);
+	return longer;
+}
+
+/* Adds those networks of @from to @list that lie in @in, unless @list has them already. */
+static char *add_inner(char *list, const char *from, const char *in)
+{
+	char *copy __cleanup_free = strdup(from), *rest = copy, *word;
+	char net[INET6_ADDRSTRLEN + sizeof("/128")];
+	unsigned int bits;
+	struct in6_addr ip;
+
+	while (list && copy && (word = strsep(&rest, ", \t"))) {
+		snprintf(net, sizeof(net), "%s", word);
+		if (*word && read_network(net, &ip, &bits) && in_list(in, &ip, bits, 0) &&
+		    !in_list(list, &ip, bits, 0))
+			list = list_add(list, word, "");
+	}
+	return list;
+}
+
+/**
+ * value_networks_both - the networks that two lists have in common
+ * @a: as for value_networks_ok(); or empty: no network
+ * @b: the same
+ *
+ * Of two networks that have an address in common, one lies in the other.
+ *
+ * Return: a list, to be freed; empty: no network. NULL: memory is short.
+ */
+char *value_networks_both(const char *a, const char *b)
+{
+	return add_inner(add_inner(strdup(""), a, b), b, a);
 }
 
 /* Appends the interface of an IPv6 address, if it has one. */
@@ -586,19 +635,14 @@ static const char *word_of(unsigned int rights)
  */
 char *value_allow_both(const char *a, const char *b)
 {
-	char *both = strdup(""), *longer;
+	char *both = strdup("");
 	struct allow_entry host;
 
 	while (both && a && value_allow_next(&a, &host)) {
 		unsigned int rights = host.rights & value_allow_rights(b, host.name);
 
-		if (!rights)
-			continue;
-		if (asprintf(&longer, "%s%s%s%s", both, *both ? " " : "", host.name,
-			     word_of(rights)) < 0)
-			longer = NULL;
-		free(both);
-		both = longer;
+		if (rights)
+			both = list_add(both, host.name, word_of(rights));
 	}
 	return both;
 }

@@ -51,6 +51,7 @@ struct in6_addr value_ip(const struct sockaddr *sa);
 bool value_networks_ok(const char *text);
 bool value_in_networks(const char *text, const struct sockaddr *sa);
 bool value_in_addresses(const char *text, const struct sockaddr *sa);
+char *value_networks_both(const char *a, const char *b);
 bool value_name_ok(const char *text, size_t max);
 bool value_loopback(const struct listen_addr *addr);
 void value_uuid_text(const uint8_t *uuid, char *out);

@@ -699,22 +699,37 @@ bool config_export_limit(struct export_config *ec, const struct export_config *n
 	return changed;
 }
 
+static bool narrow_networks(char **is, const char *now)
+{
+	char *both __cleanup_free = NULL;
+
+	if (!now || same_text(*is, now))
+		return false;
+	if (!*is)
+		return config_take_text(is, now);
+	both = value_networks_both(*is, now);
+	return both && config_take_text(is, both);
+}
+
 /**
  * config_export_narrow - take away rights that a new configuration of an export does not give
  * @ec: configuration of an export, perhaps open and in use
  * @now: new configuration of the export, perhaps with other contents
  *
- * Until @now takes the place of @ec, a host has the rights that both give. If memory is short,
- * nobody has any.
+ * Until @now takes the place of @ec, a host has the rights that both give, and has to come from
+ * the networks of both; an empty list of networks is none. If memory is short, no host has any
+ * right.
  *
  * Return: whether anything has changed.
  */
 bool config_export_narrow(struct export_config *ec, const struct export_config *now)
 {
-	char *allow __cleanup_free = value_allow_both(ec->allow, now->allow);
+	char *both __cleanup_free = value_allow_both(ec->allow, now->allow);
+	bool address = narrow_networks(&ec->allow_address, now->allow_address);
+	bool allow = !same_text(ec->allow, now->allow) &&
+		     config_take_text(&ec->allow, both && *both ? both : NULL);
 
-	return !same_text(ec->allow, now->allow) &&
-	       config_take_text(&ec->allow, allow && *allow ? allow : NULL);
+	return address || allow;
 }
 
 /**

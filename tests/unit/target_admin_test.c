@@ -342,6 +342,79 @@ static void a_reload_changes_who_may_come_where(void **state)
 	}
 }
 
+/*
+ * Networks of an export count when those of the daemon do, and only a section of the same contents
+ * makes them wider. Its contents in memory keep the export from being opened again.
+ */
+static void networks_of_exports_narrow_at_once(void **state)
+{
+	static const struct { const char *size, *networks, *is; } steps[] = {
+		{ "1M", "10.0.0.0/8", "10.0.0.0/8" },
+		{ "2M", "10.1.0.0/16, 192.0.2.0/24", "10.1.0.0/16" },
+		{ "2M", NULL, "10.1.0.0/16" }, { "2M", "10.0.0.0/8", "10.1.0.0/16" },
+		{ "1M", "10.0.0.0/8", "10.0.0.0/8" }, { "1M", NULL, "any" },
+		{ "2M", "192.0.2.1", "192.0.2.1" }, { "2M", "10.0.0.1", "" },
+		{ "2M", NULL, "" }, { "1M", NULL, "any" },
+	};
+	const struct export *first = export_find("first");
+	char text[300];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		snprintf(text, sizeof(text), "[export first]\ntype = memory\nsize = %s\n"
+			 "hugepages = no\n%s%s\n", steps[i].size,
+			 steps[i].networks ? "allow-address = " : "", steps[i].networks ?: "");
+		configure(text);
+		assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+		assert_true(reported("first", *steps[i].size == '1' ? "changed" : "-", ""));
+		assert_string_equal(first->cfg->allow_address ?: "any", steps[i].is);
+	}
+}
+
+static void stop_later(struct loop_timer *timer)
+{
+	(void)timer;
+	loop_stop();
+}
+
+/* An export before it may take hours to be filled. */
+static void networks_of_exports_do_not_wait(void **state)
+{
+	static struct loop_timer timer = { .expired = stop_later };
+	const char *path = files_new("slow", 4 * MIB), *rules = files_path("rules");
+	const struct export *first = export_find("first");
+	struct admin *a = admin_alloc(ADMIN_RELOAD);
+	char text[700];
+
+	(void)state;
+	files_write(path, 0, MIB, 1);
+	files_text(rules, "read hang\n");
+	configure("allow-address = 10.0.0.1\n" FIRST);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	snprintf(text, sizeof(text), "allow-address = 0.0.0.0/0\n[export slow]\nfile = %s\n"
+		 "cache = full\nfault = %s\n" FIRST "allow-address = 10.0.0.1\n", path, rules);
+	configure(text);
+	a->done = done;
+	admin_free(last);
+	last = NULL;
+	admin_submit(a);
+	while (!last && !export_by_name("slow")) {
+		loop_timer_start(&timer, 10);
+		assert_int_equal(loop_run(), 0);
+	}
+	loop_timer_stop(&timer);
+	assert_null(last);
+	assert_string_equal(cfg.allow_address, "0.0.0.0/0");
+	snprintf(text, sizeof(text), "%s", first->cfg->allow_address ?: "any");
+	files_text(rules, "");
+	assert_int_equal(loop_run(), 0);
+	assert_string_equal(text, "10.0.0.1");
+	assert_true(reported("first", "changed", ""));
+	assert_true(reported("slow", "added", ""));
+	configure(FIRST);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+}
+
 /* The daemon goes on listening there, and lets in nobody else. */
 static void a_reload_without_an_address_opens_nothing(void **state)
 {
@@ -797,6 +870,8 @@ int main(void)
 		cmocka_unit_test(a_reload_of_many_exports_takes_no_stack),
 		cmocka_unit_test(what_was_changed_is_saved),
 		cmocka_unit_test(a_reload_changes_who_may_come_where),
+		cmocka_unit_test(networks_of_exports_narrow_at_once),
+		cmocka_unit_test(networks_of_exports_do_not_wait),
 		cmocka_unit_test(a_reload_without_an_address_opens_nothing),
 		cmocka_unit_test(a_reload_adds_nothing_that_wants_keys),
 		cmocka_unit_test(a_socket),

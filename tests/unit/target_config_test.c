@@ -127,6 +127,29 @@ static void networks(void **state)
 	assert_false(is_in("10.0.0.1,10.0.0.2,fd99::2", "10.0.0.3"));
 }
 
+static void two_lists_of_networks(void **state)
+{
+	static const char * const lists[][3] = {
+		{ "10.0.0.2", "10.0.0.2", "10.0.0.2" }, { "10.0.0.2", "10.0.0.3", "" },
+		{ "10.0.0.0/8", "10.1.0.0/16", "10.1.0.0/16" },
+		{ "10.1.0.0/16, 192.0.2.1", "192.0.2.0/24 10.0.0.0/8", "10.1.0.0/16 192.0.2.1" },
+		{ "10.0.0.0/8 fd99::/16", "192.0.2.1\tfd99:1::/32", "fd99:1::/32" },
+		{ "::/0", "10.0.0.0/8 fd99::1", "10.0.0.0/8 fd99::1" },
+		{ "0.0.0.0/0", "10.0.0.0/8 fd99::1", "10.0.0.0/8" },
+		{ "::ffff:10.0.0.0/104", "10.0.0.2", "10.0.0.2" },
+		{ "10.0.0.0/8 10.0.0.0/16", "10.0.0.0/8", "10.0.0.0/8" },
+		{ "", "10.0.0.0/8", "" }, { "10.0.0.0/8", "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		char *list = value_networks_both(lists[i][0], lists[i][1]);
+
+		assert_string_equal(list, lists[i][2]);
+		free(list);
+	}
+}
+
 static void uuids(void **state)
 {
 	const char *text = "357fd8ba-e95a-4b0a-8c1d-74865a5c9127";
@@ -917,6 +940,7 @@ int main(void)
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(networks),
+		cmocka_unit_test(two_lists_of_networks),
 		cmocka_unit_test(uuids),
 		cmocka_unit_test(a_whole_file),
 		cmocka_unit_test(what_is_wrong_is_an_error),
