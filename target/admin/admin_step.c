@@ -458,6 +458,14 @@ static void grown(struct export *e, int ret)
 		over(ret);
 		return;
 	}
+	/* The file takes no writes while it is too short, and memory has what was cut off. */
+	if (export_lacks(e)) {
+		admin_say("export %s: %s has become shorter, and may lack writes that are in "
+			  "memory: give it its length back, or lose them with reopen --force",
+			  e->cfg->name, e->cfg->file);
+		over(ret);
+		return;
+	}
 	/* Nobody uses it: it may get smaller, too. */
 	step.why[0] = '\0';
 	admin_reopen(e, e->cfg, false, step.then);

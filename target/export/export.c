@@ -666,12 +666,16 @@ unsigned int export_close_unused(void)
 	return left;
 }
 
-/*
- * Whether the file of an export may lack writes that are in memory, or will be. For an export
- * that neither a worker nor a closing thread has. Only sessions that may write count: another
- * has written nothing, and may hang in a state directory that does not answer.
+/**
+ * export_lacks - whether the file of an export may lack writes that are in memory, or will be
+ * @e: export that neither a worker nor a closing thread has
+ *
+ * Only sessions that may write count: another has written nothing, and may hang in a state
+ * directory that does not answer. In the loop; does not wait.
+ *
+ * Return: true: it may.
  */
-static bool lacks(const struct export *e)
+bool export_lacks(const struct export *e)
 {
 	const struct lease *lease;
 
@@ -697,7 +701,7 @@ unsigned int export_held(void)
 	struct export *e;
 
 	for (e = export_next(NULL); e; e = export_next(e))
-		nr += !LIST_EMPTY(&e->leases) && lacks(e);
+		nr += !LIST_EMPTY(&e->leases) && export_lacks(e);
 	return nr;
 }
 
@@ -714,7 +718,7 @@ void export_log_lost(void)
 		bool ours = e->state == EXPORT_READY || !LIST_EMPTY(&e->leases);
 
 		if (!e->cfg->read_only && e->store.ops->behind &&
-		    (is_elsewhere(e) || (ours && lacks(e))))
+		    (is_elsewhere(e) || (ours && export_lacks(e))))
 			log_warn("export %s: %s may lack the last writes%s",
 				 e->cfg->name, e->cfg->file,
 				 e->cfg->arena ? "; its arena has it" : "");

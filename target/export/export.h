@@ -128,6 +128,7 @@ struct export {
 
 int export_open_all(struct config *cfg);
 unsigned int export_close_unused(void);
+bool export_lacks(const struct export *e);
 unsigned int export_held(void);
 void export_log_lost(void);
 bool export_close_all(void);

@@ -33,6 +33,10 @@ MUTANTS = [
     # --- reload
     ("a reload goes on inside its last step", "target_admin_test", ADMIN,
      "\tif (reload.looping)\n\t\treturn;\n", ""),
+    ("a file that got shorter takes unflushed writes with it", "target_in_use_test",
+     "target/admin/admin_step.c", "\tif (export_lacks(e)) {\n", "\tif (0) {\n"),
+    ("a session that is ending has written nothing", "target_in_use_test",
+     "target/export/export.c", "\t\tif (lease->let_write)\n", "\t\tif (0)\n"),
     # --- save
     ("what was saved is forgotten when it is read again", "target_admin_test", SAVE,
      "else if (said || e->by_hand)", "else if (e->by_hand)"),

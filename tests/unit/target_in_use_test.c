@@ -614,6 +614,50 @@ static void who_may_have_to_flush_is_let_in(void **state)
 	assert_int_equal(run(ADMIN_REMOVE, "back", NULL, 0), 0);
 }
 
+/*
+ * A file that is too short takes no writes: until it has its length back, only memory has those
+ * that were not flushed. An export that nobody uses is not opened again then, or they are lost.
+ */
+static void unflushed_writes_outlive_a_short_file(void **state)
+{
+	const char *path = files_new("cut", 4 * MIB);
+	struct lease writer = { .writer = true };
+	const struct admin_change *c;
+	struct export *e;
+
+	(void)state;
+	e = add_faulty("cut", path, files_path("rules"));
+	assert_int_equal(truncate(path, 2 * MIB), 0);
+	memset((char *)e->store.base + MIB, 7, MIB);
+	memset((char *)e->store.base + 3 * MIB, 7, MIB);
+	e->store.ops->ended(&e->store, false);
+	assert_int_equal(run(ADMIN_RESIZE, "cut", NULL, 0), -ERANGE);
+	assert_non_null(strstr(last->why, "export cut: "));
+	assert_non_null(strstr(last->why, "may lack writes that are in memory"));
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	TAILQ_FOREACH(c, &last->changes, entry)
+		if (!strcmp(c->name, "cut"))
+			break;
+	assert_true(c && !c->action && strstr(c->why, "give it its length back"));
+	assert_true(e->state == EXPORT_READY && e->store.size == 4 * MIB);
+	assert_int_equal(truncate(path, 4 * MIB), 0);
+	store_thread_wake(e->store.thread);
+	for (int i = 0; i < 1000 && export_lacks(e); i++)
+		some_time();
+	assert_false(export_lacks(e));
+	assert_false(files_zero(path, MIB, MIB));
+	assert_false(files_zero(path, 3 * MIB, MIB));
+	/* a session that is ending may have written, too */
+	assert_int_equal(truncate(path, 2 * MIB), 0);
+	export_lease(e, &writer);
+	export_let_write(e, &writer);
+	assert_int_equal(run(ADMIN_RESIZE, "cut", NULL, 0), -ERANGE);
+	export_release(&writer);
+	assert_int_equal(run(ADMIN_RESIZE, "cut", NULL, 0), 0);
+	assert_true(e->store.size == 2 * MIB);
+	assert_int_equal(run(ADMIN_REMOVE, "cut", NULL, 0), 0);
+}
+
 static int post_any(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	(void)qp;
@@ -900,6 +944,7 @@ int main(void)
 		cmocka_unit_test(a_drain_lets_in_who_has_to_flush),
 		cmocka_unit_test(a_flush_takes_its_time),
 		cmocka_unit_test(who_is_kicked_ends),
+		cmocka_unit_test(unflushed_writes_outlive_a_short_file),
 		cmocka_unit_test(who_may_have_to_flush_is_expected),
 		cmocka_unit_test(who_may_have_to_flush_is_let_in),
 		cmocka_unit_test(who_is_told_to_come_again_is_expected),
