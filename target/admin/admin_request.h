@@ -78,7 +78,7 @@ TAILQ_HEAD(admin_changes, admin_change);
  * @allow: ALLOW: list of hosts
  * @reason: KICK: why, in the words of the administrator, or NULL
  * @size: RESIZE: size wanted, bytes; or 0: that of the file
- * @force: REMOVE and REOPEN: end the sessions that use it
+ * @force: REMOVE and REOPEN: end the sessions that use it, and expect no device back
  * @patient: waits for its turn as long as it takes
  * @uid: user that asks
  * @by_signal: it came by SIGHUP; else by the control socket

@@ -341,6 +341,12 @@ static int vacate(bool force, void (*vacated)(void))
 			  nr == 1 ? "" : "s");
 		return -EBUSY;
 	}
+	if (e->awaited > loop_now() && !force) {
+		admin_say("export %s: a disk that has lost its connection is expected back: "
+			  "wait, or use --force",
+			  e->cfg->name);
+		return -EBUSY;
+	}
 	e->state = EXPORT_LEAVING;
 	step.vacated = vacated;
 	step.deadline = loop_now() + ADMIN_FLUSH_MS;
@@ -379,7 +385,7 @@ static void remove_vacated(void)
 /**
  * admin_remove - forget an export
  * @e: export, EXPORT_READY or EXPORT_CLOSED
- * @force: end its sessions
+ * @force: end its sessions, and expect no device back
  * @then: when its store is closed; -errno and no such export any more: its file could not be
  *	brought up to date; or when it stays
  */
@@ -416,7 +422,7 @@ static void reopen_vacated(void)
  * admin_reopen - close the store of an export and open it again
  * @e: export, EXPORT_READY or EXPORT_CLOSED
  * @ec: what it is from then on; is taken, unless it is that of @e
- * @force: end its sessions
+ * @force: end its sessions, and expect no device back
  * @then: when it can be had again; or cannot, and is EXPORT_CLOSED; or as it was, when
  *	it is in use. -errno and EXPORT_READY: it can be had again, but its file could not be
  *	brought up to date when it was closed

@@ -717,7 +717,7 @@ static bool narrow_networks(char **is, const char *now)
  * @now: new configuration of the export, perhaps with other contents
  *
  * Until @now takes the place of @ec, a host has the rights that both give, and has to come from
- * the networks of both; an empty list of networks is none. If memory is short, no host has any
+ * the networks of both; an empty list has no network. If memory is short, no host has any
  * right.
  *
  * Return: whether anything has changed.

@@ -580,21 +580,21 @@ uint64_t export_region_max(const struct export *export, uint64_t max_mr_size)
  */
 
 /**
- * export_await - note that a device has lost its session, and may come back to flush
+ * export_await - note that a device has lost its session, and is expected back
  * @export: export of the session
- * @until: time until which the daemon's end waits for the device, ms of loop_now(); a new
- *	writer ends the wait, too
- *
- * Nothing waits for a memory store: its contents are lost with the process anyway.
+ * @until: time until which the daemon's end waits for the device, and the export counts as in
+ *	use, ms of loop_now(); a new writer ends the wait, too
  */
 void export_await(struct export *export, int64_t until)
 {
-	if (export->store.ops->behind)
-		export->awaited = until;
+	export->awaited = until;
 }
 
 /**
  * export_awaiting - look for exports whose device may come back to flush
+ *
+ * The end of the daemon does not wait for the device of a memory store, whose contents are lost
+ * with the process anyway.
  *
  * Return: how many there are.
  */
@@ -604,7 +604,8 @@ unsigned int export_awaiting(void)
 	struct export *e;
 
 	for (e = export_next(NULL); e; e = export_next(e))
-		nr += e->state == EXPORT_READY && e->awaited > loop_now();
+		nr += e->state == EXPORT_READY && e->store.ops->behind &&
+		      e->awaited > loop_now();
 	return nr;
 }
 

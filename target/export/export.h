@@ -81,8 +81,8 @@ enum export_state {
  * @limits: accounts of its sessions
  * @past: commands of sessions that have ended
  * @shown: commands of all its sessions, as the administrator last saw them
- * @awaited: time until which the device may come back that has lost its session and may have
- *	unflushed writes, ms of loop_now()
+ * @awaited: time until which the device is expected back that has lost its session, and may have
+ *	unflushed writes, ms of loop_now(); INT64_MAX: the session is not fenced yet
  * @grow: job of export_grow()
  * @growing: @grow is under way
  * @grow_size: size wanted, or 0; after @grow the new size, bytes

@@ -899,9 +899,9 @@ static bool gave_up(const struct session *s)
 }
 
 /*
- * Whether the device is expected to log in again soon, to flush. A host that has rebooted, or
- * lost the export to another host, has nothing to flush. A LOGOUT says whether anything is
- * unflushed.
+ * Whether the device is expected to log in again soon, to flush or to go on. A host that has
+ * rebooted, or lost the export to another host, does neither. A LOGOUT says whether anything is
+ * unflushed; without that, the device does not come back.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -915,7 +915,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
 	case RDMABLK_R_DEVICE_FULL:
 	case RDMABLK_R_AUTH_KEY:
 	case RDMABLK_R_KICKED:
-		return session_has_cache(s);
+		return session_has_written(s);
 	case RDMABLK_R_LOGOUT:
 		return !s->end.clean && session_has_cache(s) && !gave_up(s);
 	default:

@@ -123,7 +123,7 @@ struct session_events {
  * struct session_ending - the end of a session
  * @reason: why the session ends, enum rdmablk_reason
  * @clean: the initiator has logged out and says that nothing is unflushed
- * @returns: the device may come back, and have unflushed writes
+ * @returns: the device is expected back
  * @parting: CLOSE to a visit was sent before its fence, which waits until CLOSE has arrived
  * @stuck: the adapter's driver has refused to destroy something
  * @logout: the command to be answered, when @reason is RDMABLK_R_LOGOUT
@@ -287,6 +287,7 @@ struct session *session_next(const struct session *s);
 unsigned int session_users(const struct export *export);
 void session_counts(const struct session *s, struct store_counts *sum);
 bool session_left(const struct export *export);
+bool session_has_written(const struct session *s);
 bool session_has_cache(const struct session *s);
 bool session_expected(void);
 unsigned int session_caches(const struct export *only);

@@ -95,21 +95,30 @@ struct session *session_find(uint64_t id)
 }
 
 /**
- * session_has_cache - whether a session may have writes that only a FLUSH makes durable
+ * session_has_written - whether a session may have written
  * @s: session
  *
- * Writes of an earlier session of its device count, too, while the session logs in to flush
- * them.
+ * Writes of an earlier session of its device count, too, while the session logs in to go on.
+ *
+ * Return: true: it may.
+ */
+bool session_has_written(const struct session *s)
+{
+	bool resumes = (s->state == SESSION_REGISTER || s->state == SESSION_GRANTED) &&
+		       s->hello.flags & RDMABLK_HELLO_RESUME;
+
+	return (resumes || s->state == SESSION_LIVE) && s->lease.writer;
+}
+
+/**
+ * session_has_cache - whether a session may have writes that only a FLUSH makes durable
+ * @s: session
  *
  * Return: true: it may.
  */
 bool session_has_cache(const struct session *s)
 {
-	bool resumes = (s->state == SESSION_REGISTER || s->state == SESSION_GRANTED) &&
-		       s->hello.flags & RDMABLK_HELLO_RESUME;
-
-	return (resumes || s->state == SESSION_LIVE) && s->lease.writer &&
-	       s->grant_flags & RDMABLK_GRANT_CACHE;
+	return session_has_written(s) && s->grant_flags & RDMABLK_GRANT_CACHE;
 }
 
 /**

@@ -17,6 +17,7 @@
 
 static struct config cfg;
 static struct admin *last;
+static bool forced;		/* what run() asks for */
 
 static inline void gone(void)
 {
@@ -80,6 +81,7 @@ static inline int run(enum admin_op op, const char *name, const char *spec, uint
 	else if (spec)
 		a->spec = strdup(spec);
 	a->size = size;
+	a->force = forced;
 	a->done = done;
 	admin_free(last);
 	last = NULL;

@@ -269,6 +269,53 @@ static void what_a_file_lacks_is_an_error(void **state)
 	assert_true(reported("lacks", "removed", ""));
 }
 
+/*
+ * A disk in an outage comes back, to flush or to go on: its export is in use, until it has had the
+ * time to come.
+ */
+static void an_export_in_an_outage_is_in_use(void **state)
+{
+	const char *path = files_new("away", 4 * MIB);
+	struct export *e, *first = export_find("first");
+	char text[400];
+
+	(void)state;
+	snprintf(text, sizeof(text), "away,file=%s,cache=full", path);
+	assert_int_equal(run(ADMIN_ADD, "", text, 0), 0);
+	e = export_find("away");
+	export_await(e, INT64_MAX);
+	export_await(first, loop_now() + 60000);
+	assert_int_equal(run(ADMIN_REMOVE, "away", NULL, 0), -EBUSY);
+	assert_string_equal(last->why, "export away: a disk that has lost its connection is "
+			    "expected back: wait, or use --force");
+	assert_int_equal(run(ADMIN_REOPEN, "away", NULL, 0), -EBUSY);
+	assert_int_equal(run(ADMIN_REMOVE, "first", NULL, 0), -EBUSY);
+	/* what changes, what is gone, and a file that is shorter */
+	snprintf(text, sizeof(text), "[export away]\nfile = %s\ncache = full\nro = yes\n", path);
+	configure(text);
+	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+	assert_true(reported("away", "-", "is expected back"));
+	assert_true(reported("first", "-", "is expected back"));
+	assert_int_equal(truncate(path, 2 * MIB), 0);
+	assert_int_equal(run(ADMIN_RESIZE, "away", NULL, 0), -EBUSY);
+	assert_true(e->state == EXPORT_READY && e->store.size == 4 * MIB);
+	assert_ptr_equal(export_find("first"), first);
+	configure(FIRST);
+	export_await(first, 0);
+	/* nobody has come */
+	export_await(e, loop_now() - 1);
+	assert_int_equal(run(ADMIN_REOPEN, "away", NULL, 0), 0);
+	assert_int_equal(run(ADMIN_REOPEN, "away", NULL, 0), 0);
+	export_await(e, INT64_MAX);
+	forced = true;
+	assert_int_equal(run(ADMIN_REOPEN, "away", NULL, 0), 0);
+	assert_int_equal(e->awaited, 0);
+	export_await(e, INT64_MAX);
+	assert_int_equal(run(ADMIN_REMOVE, "away", NULL, 0), 0);
+	forced = false;
+	assert_null(export_by_name("away"));
+}
+
 static uintptr_t depth;
 
 static void done_there(struct admin *a)
@@ -868,6 +915,7 @@ int main(void)
 		cmocka_unit_test(reloads),
 		cmocka_unit_test(what_a_file_lacks_is_an_error),
 		cmocka_unit_test(a_reload_of_many_exports_takes_no_stack),
+		cmocka_unit_test(an_export_in_an_outage_is_in_use),
 		cmocka_unit_test(what_was_changed_is_saved),
 		cmocka_unit_test(a_reload_changes_who_may_come_where),
 		cmocka_unit_test(networks_of_exports_narrow_at_once),
