@@ -390,14 +390,24 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 	       !s->path.read_only && !READ_ONCE(s->outage.fenced);
 }
 
-/*
- * Whether the lost connection was a short one. A successful login does not end the outage if
- * I/O breaks the connection again right away, as it does where large packets do not get
- * through. Such a short connection does not reset the pause between two tries.
- */
+/* Whether the lost connection was a short one. It does not reset the pause between two tries. */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
 	return time_before(s->outage.lost_at, s->live_at + s->keepalive.tmo);
+}
+
+/*
+ * Whether a request that has lost the connection before this one, too, may be what broke both,
+ * as a large WRITE does where large packets do not get through. The transport, or the timer of
+ * the request, needs up to tag_set.timeout to notice that, a command up to its I/O timeout.
+ * Meanwhile a connection that works completes such a request.
+ */
+static bool rdmablk_recovery_is_again(const struct rdmablk_session *s)
+{
+	unsigned long life = max(s->keepalive.tmo, 2UL * s->tag_set.timeout);
+
+	return s->outage.reason == RDMABLK_R_IO_TIMEOUT ||
+	       time_before(s->outage.lost_at, s->live_at + life);
 }
 
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
@@ -414,8 +424,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	cancel_delayed_work_sync(&s->keepalive.work);
 	rdmablk_session_stop_data(s);
 	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s),
-					rdmablk_recovery_was_short(s) ||
-					s->outage.reason == RDMABLK_R_IO_TIMEOUT);
+					rdmablk_recovery_is_again(s));
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
 	if (s->outage.reason == RDMABLK_R_MALFORMED || s->outage.reason == RDMABLK_R_STATE ||

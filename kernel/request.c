@@ -327,7 +327,7 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
  * rdmablk_request_hold_all() - hold the requests that a lost connection left behind
  * @set: tag set, quiesced; all queue pairs are drained, the device still exists
  * @lost: the connection was lost, not given up as planned
- * @again: the lost connection was short-lived
+ * @again: a request that has lost the connection before, too, may be what broke both
  *
  * Return: number of requests and writes.
  */

@@ -233,7 +233,7 @@ enum rdmablk_sender {
  * @rkey: key of @remote
  * @fence: entry in the lists of fence.c: waits for a fence or a tag
  * @holds: number of times in a row that a connection was lost with this request in flight,
- *	counting on while the lost connections were short-lived; 2 at most
+ *	counting on while the request may be what breaks the connections; 2 at most
  * @held_since: time of the first of these losses, in jiffies
  * @nr_sg: number of mapped entries of the table; 0: no table, an element is a mapping by
  *	itself
@@ -288,7 +288,7 @@ static inline struct ib_sge *rdmablk_request_sge(struct rdmablk_request *req)
  * @requests: number of held requests
  * @writes: number of those that change the export and were posted
  * @lost: the connection was lost, not given up as planned
- * @again: the lost connection was short-lived
+ * @again: a request that has lost the connection before, too, may be what broke both
  */
 struct rdmablk_held {
 	unsigned int requests;

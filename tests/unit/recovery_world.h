@@ -24,6 +24,7 @@
 
 #define SESSION_TMO	20000
 #define KEEP_ALIVE	5000
+#define REQUEST_TMO	30000
 
 struct workqueue_struct *rdmablk_wq, *rdmablk_recovery_wq;
 static struct rdmablk_session s;
@@ -345,6 +346,7 @@ static int setup(void **state)
 	s.path.commands = true;
 	s.live_at = jiffies;
 	s.keepalive.tmo = KEEP_ALIVE;
+	s.tag_set.timeout = REQUEST_TMO;
 	rdmablk_recovery_init(&s);
 	jiffies += 60 * HZ;
 	io.reads = 2;

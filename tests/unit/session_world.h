@@ -63,7 +63,7 @@ struct gendisk {
 };
 
 struct blk_mq_tag_set {
-	unsigned int queue_depth;
+	unsigned int queue_depth, timeout;
 };
 
 struct rdmablk_session;

@@ -299,8 +299,29 @@ static void test_short_life(void **state)
 	s.outage.attempts = 4;
 	s.live_at = jiffies - KEEP_ALIVE;
 	breaks(RDMABLK_R_CONNECTION);
-	assert_false(io.again);
 	assert_int_equal(s.outage.attempts, 1);
+}
+
+/*
+ * The transport may take longer than the keep-alive to notice that a request breaks the
+ * connection. A connection that outlives the request's time twice has another cause.
+ */
+static void test_slow_to_notice(void **state)
+{
+	(void)state;
+	s.live_at = jiffies - 2 * REQUEST_TMO + 1;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_true(io.again);
+	setup(state);
+	s.live_at = jiffies - 2 * REQUEST_TMO;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_false(io.again);
+	/* A keep-alive of minutes */
+	setup(state);
+	s.keepalive.tmo = 3 * REQUEST_TMO;
+	s.live_at = jiffies - 3 * REQUEST_TMO + 1;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_true(io.again);
 }
 
 /* The request that a connection ends for may end the next one, however long this one was. */
@@ -490,6 +511,7 @@ int main(void)
 		TEST(test_patience),
 		TEST(test_pauses),
 		TEST(test_short_life),
+		TEST(test_slow_to_notice),
 		TEST(test_io_timeout_counts),
 		TEST(test_final_refusal),
 		TEST(test_only_an_oath_is_final),
