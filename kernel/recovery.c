@@ -131,11 +131,7 @@ static bool rdmablk_recovery_loss_time(const struct rdmablk_session *s,
 	return rdmablk_recovery_time(s, READ_ONCE(s->opt.dev_loss_tmo), at);
 }
 
-/*
- * Whether this side has given the connection up on purpose: the administrator wants a new
- * one, or the export has grown. The timeouts then count from the time at which the first try
- * must have ended.
- */
+/* The timeouts of a planned outage count from the time at which the first try must have ended. */
 static bool rdmablk_recovery_is_planned(const struct rdmablk_session *s)
 {
 	return READ_ONCE(s->outage.planned);
@@ -243,7 +239,8 @@ static void rdmablk_fail_work(struct work_struct *work)
 
 	kept = rdmablk_recovery_fail_io(s);
 	if (news) {
-		rdmablk_warn(s, "I/O %s from now on\n", failing ? "fails" : "is held");
+		rdmablk_warn_ratelimited(s, "I/O %s from now on\n",
+					 failing ? "fails" : "is held");
 		rdmablk_session_announce(s);
 	}
 	if (over && !kept) {
@@ -410,10 +407,29 @@ static bool rdmablk_recovery_is_again(const struct rdmablk_session *s)
 	       time_before(s->outage.lost_at, s->live_at + life);
 }
 
+static u64 rdmablk_recovery_served(const struct rdmablk_session *s)
+{
+	struct rdmablk_stats sum;
+
+	rdmablk_stats_sum(s->path.stats, &sum);
+	return sum.ios[READ] + sum.ios[WRITE] + sum.flushes + sum.discards;
+}
+
+/*
+ * Whether the last outage goes on. The connection in between was a short one and has served
+ * nobody, although requests waited, or had waited in vain. Else a target that ends each
+ * connection right away, or makes this side do so, would hold I/O for ever.
+ */
+static bool rdmablk_recovery_goes_on(const struct rdmablk_session *s)
+{
+	return s->outage.waiting && rdmablk_recovery_was_short(s) &&
+	       rdmablk_recovery_served(s) == s->outage.served;
+}
+
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 {
 	struct rdmablk_held held;
-	bool hopeless, orderly;
+	bool hopeless, orderly, goes_on;
 
 	rdmablk_err_ratelimited(s, "connection lost: %s\n", rdmablk_reason_text(s->outage.reason));
 	rdmablk_recovery_quiesce(s);
@@ -441,8 +457,11 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	if (!rdmablk_recovery_was_short(s))
 		s->outage.attempts = 0;
 	s->outage.attempt_ret = 0;
+	goes_on = rdmablk_recovery_goes_on(s);
 	spin_lock_irq(&s->lock);
-	if (rdmablk_recovery_is_planned(s))
+	if (goes_on)
+		s->outage.clock = s->outage.last_clock;
+	else if (rdmablk_recovery_is_planned(s))
 		s->outage.clock = jiffies + s->opt.connect_tmo * HZ;
 	rdmablk_session_set_phase(s, hopeless ? RDMABLK_PHASE_LOST : RDMABLK_PHASE_DOWN);
 	WRITE_ONCE(s->path.holding, true);
@@ -464,7 +483,8 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 		patience = at - s->outage.clock;
 	/* Waits for tasks in queue_rq that found the session not live and hold a request now. */
 	rdmablk_recovery_quiesce(s);
-	rdmablk_request_requeue_held(&s->tag_set, patience);
+	s->outage.waiting = rdmablk_request_requeue_held(&s->tag_set, patience) ||
+			    time_after_eq(s->live_at, s->outage.last_clock + patience);
 	rdmablk_recovery_unquiesce(s);
 	blk_mq_kick_requeue_list(s->disk->queue);
 	s->reconnects++;
@@ -506,6 +526,8 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 	int ret;
 
 	s->outage.attempts++;
+	s->outage.last_clock = s->outage.clock;
+	s->outage.served = rdmablk_recovery_served(s);
 	ret = rdmablk_login(s);
 	if (!ret) {
 		rdmablk_recovery_resume(s);

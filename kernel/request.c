@@ -451,14 +451,19 @@ unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all,
 	return fail.kept;
 }
 
+struct rdmablk_resend {
+	unsigned long patience;
+	unsigned int requests;
+};
+
 static bool rdmablk_request_requeue(struct request *rq, void *data)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
-	unsigned long *patience = data;
+	struct rdmablk_resend *resend = data;
 
 	if (blk_mq_request_completed(rq) || !req->held)
 		return true;
-	if (req->holds > 1 && time_after_eq(jiffies, req->held_since + *patience)) {
+	if (req->holds > 1 && time_after_eq(jiffies, req->held_since + resend->patience)) {
 		rdmablk_request_end_held(rq);
 		return true;
 	}
@@ -472,6 +477,7 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 	 */
 	rq->rq_flags |= RQF_DONTPREP;
 	blk_mq_requeue_request(rq, false);
+	resend->requests++;
 	return true;
 }
 
@@ -484,8 +490,13 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
  *
  * A new connection ends the outage, but not for a request that may break every connection:
  * if the network drops large packets, this request may be the cause.
+ *
+ * Return: number of requests that are sent again.
  */
-void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
+unsigned int rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
 {
-	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, &patience);
+	struct rdmablk_resend resend = { .patience = patience };
+
+	blk_mq_tagset_busy_iter(set, rdmablk_request_requeue, &resend);
+	return resend.requests;
 }

@@ -309,7 +309,7 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lo
 bool rdmablk_request_fails_fast(const struct request *rq);
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all,
 				       bool keep_writes);
-void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience);
+unsigned int rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience);
 bool rdmablk_request_busy(struct blk_mq_tag_set *set);
 u32 rdmablk_request_in_flight(struct blk_mq_tag_set *set);
 void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most);

@@ -164,7 +164,8 @@ struct rdmablk_login_state {
  * @reason: why the connection was lost, or the session failed, enum rdmablk_reason; 0: neither
  * @trusted: reason of a CLOSE that only the target can have sent, enum rdmablk_reason; 0: no
  *	such CLOSE has come since the session went live
- * @planned: this side has given the connection up on purpose
+ * @planned: this side has given the connection up on purpose: the administrator wants a new
+ *	one, or the export has grown
  * @fenced: nothing of the lost connection can land any more
  * @failing_early: I/O fails only because the disk has not been added yet
  * @lost_at: time when the connection was lost, in jiffies
@@ -173,6 +174,11 @@ struct rdmablk_login_state {
  * @down_ms: duration of the outages that are over, in milliseconds. Set by
  *	rdmablk_session_set_phase() only
  * @clock: time from which the timeouts count, in jiffies
+ * @last_clock: @clock before the last try to connect. Owned by the recovery work
+ * @waiting: requests were held, or I/O failed, when the last try succeeded. Owned by the
+ *	recovery work
+ * @served: number of requests that had succeeded before the last try. Owned by the recovery
+ *	work
  * @hold_until: time from which posted writes may fail, in jiffies. Owned by the recovery work
  * @attempts: number of tries since the connection was lost; a short connection between two of
  *	them does not reset it. Owned by the recovery work
@@ -196,6 +202,9 @@ struct rdmablk_outage {
 	unsigned long down_at;
 	u64 down_ms;
 	unsigned long clock;
+	unsigned long last_clock;
+	bool waiting;
+	u64 served;
 	unsigned long hold_until;
 	u32 attempts;
 	int attempt_ret;

@@ -239,7 +239,7 @@ MUTANTS = [
     ("a request that was held once fails", "test_request", REQUEST,
      "\tif (req->holds > 1 && ", "\tif (req->holds && "),
     ("a request that was held twice fails at once", "test_request", REQUEST,
-     "time_after_eq(jiffies, req->held_since + *patience)", "*patience"),
+     "time_after_eq(jiffies, req->held_since + resend->patience)", "resend->patience"),
     # --- queue pairs
     ("the reason of a refused access is lost", "test_queue", QUEUE,
      "wc->status == IB_WC_REM_ACCESS_ERR ?\n\t\t RDMABLK_R_ACCESS :",

@@ -16,6 +16,8 @@
 #include "../../kernel/poll.h"
 #include "../../kernel/state.h"
 
+#define READ	0
+#define WRITE	1
 #define get_random_u32()	0
 #define memalloc_noio_save()	({ assert_false(may_not_io); may_not_io = true; 7U; })
 #define memalloc_noio_restore(f)	({ assert_int_equal(f, 7); may_not_io = false; })
@@ -35,6 +37,7 @@ static bool may_not_io;
 static struct {
 	unsigned int busy, reads, fast, writes, failed, requeued;
 	bool lost, again;
+	unsigned int served[4];		/* by kind */
 	unsigned long patience;
 } io;
 /* The target, and what it was told */
@@ -49,6 +52,9 @@ static struct {
 	unsigned int slow;		/* waits in vain for a flush */
 	unsigned long takes;		/* a flush */
 	bool dirty;			/* a flush has failed */
+	u16 ends;			/* each connection as soon as it is live */
+	bool plans;			/* by making this side do so */
+	int serves;			/* a request of this kind before that; -1: none */
 } target;
 static unsigned int events, longest_nap;
 static bool stopped, destroyed, ctrl_stopped, hurried, looked;
@@ -99,13 +105,25 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lo
 	return (struct rdmablk_held){ io.reads + io.fast + io.writes, io.writes, lost, again };
 }
 
-void rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
+unsigned int rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned long patience)
 {
 	assert_ptr_equal(set, &s.tag_set);
 	assert_int_equal(queue.quiesced, 1);
 	assert_false(s.fail_work.work.queued);	/* else it could end what is requeued */
 	io.requeued += io.reads + io.fast + io.writes;
 	io.patience = patience;
+	return io.reads + io.fast + io.writes;
+}
+
+void rdmablk_stats_sum(const struct rdmablk_stats __percpu *stats, struct rdmablk_stats *sum)
+{
+	assert_ptr_equal(stats, s.path.stats);
+	memset(sum, 0, sizeof(*sum));
+	sum->ios[READ] = io.served[0];
+	sum->ios[WRITE] = io.served[1];
+	sum->flushes = io.served[2];
+	sum->discards = io.served[3];
+	sum->errors = io.failed;
 }
 
 bool rdmablk_request_busy(struct blk_mq_tag_set *set)
@@ -288,6 +306,18 @@ void rdmablk_io_tmo_hurry(struct rdmablk_session *of)
 	hurried = true;
 }
 
+/* As rdmablk_session_break() does for a connection that carries I/O */
+static void lost(u16 reason, bool planned)
+{
+	s.outage.phase = RDMABLK_PHASE_BROKEN;
+	s.outage.reason = reason;
+	s.outage.planned = planned;
+	s.outage.lost_at = jiffies;
+	s.outage.clock = jiffies;
+	mod_delayed_work(rdmablk_wq, &s.reauth_work, 0);
+	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
+}
+
 /* As rdmablk_session_go_live() leaves the session */
 int rdmablk_login(struct rdmablk_session *of)
 {
@@ -307,6 +337,10 @@ int rdmablk_login(struct rdmablk_session *of)
 	of->path.failing_fast = false;
 	of->path.holding = false;
 	of->live_at = jiffies;
+	if (target.serves >= 0)
+		io.served[target.serves]++;
+	if (target.ends)
+		lost(target.ends, target.plans);
 	return 0;
 }
 
@@ -322,6 +356,7 @@ static int setup(void **state)
 	memset(&queue, 0, sizeof(queue));
 	memset(&io, 0, sizeof(io));
 	memset(&target, 0, sizeof(target));
+	target.serves = -1;
 	jiffies = 1000;
 	events = 0;
 	longest_nap = 0;
@@ -355,28 +390,18 @@ static int setup(void **state)
 	return 0;
 }
 
-static void broken(u16 reason, bool planned)
-{
-	s.outage.phase = RDMABLK_PHASE_BROKEN;
-	s.outage.reason = reason;
-	s.outage.planned = planned;
-	s.outage.lost_at = jiffies;
-	s.outage.clock = jiffies;
-	mod_delayed_work(rdmablk_wq, &s.reauth_work, 0);
-	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
-	unit_run(&s.recovery_work);
-}
-
-/* As rdmablk_session_error() does for a connection that carries I/O */
+/* As rdmablk_session_error() */
 static void breaks(u16 reason)
 {
-	broken(reason, false);
+	lost(reason, false);
+	unit_run(&s.recovery_work);
 }
 
 /* As rdmablk_session_renew() */
 static inline void renews(void)
 {
-	broken(RDMABLK_R_LOGOUT, true);
+	lost(RDMABLK_R_LOGOUT, true);
+	unit_run(&s.recovery_work);
 }
 
 /* The connection is lost, and no target answers any more. */

@@ -302,6 +302,102 @@ static void test_short_life(void **state)
 	assert_int_equal(s.outage.attempts, 1);
 }
 
+static bool no_fast_io(void)
+{
+	return !io.fast;
+}
+
+static bool fails(void)
+{
+	return s.path.failing;
+}
+
+static bool has_failed(void)
+{
+	return s.state == RDMABLK_DEV_FAILED;
+}
+
+/* How long both works run, each at its time, until @over, or for 300 s */
+static unsigned long lasts(bool (*over)(void))
+{
+	const unsigned long begun = jiffies;
+	struct delayed_work *next;
+
+	while (time_before(jiffies, begun + 300 * HZ) && !over()) {
+		next = &s.recovery_work;
+		if (!next->work.queued ||
+		    (s.fail_work.work.queued && time_before(s.fail_work.due, next->due)))
+			next = &s.fail_work;
+		unit_run(next);
+	}
+	return jiffies - begun;
+}
+
+/*
+ * The target ends each connection as soon as it is live, or announces growth that it does not
+ * grant. A request is held no longer than in one outage.
+ */
+static void test_connections_for_nothing(void **state)
+{
+	static const struct {
+		u16 ends;
+		bool plans;
+	} c[] = {
+		{ RDMABLK_R_SHUTDOWN, false },	/* a drain */
+		{ RDMABLK_R_CONNECTION, false },
+		{ RDMABLK_R_LOGOUT, true },	/* growth; the first try has its time */
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++) {
+		unsigned long begun, more = c[i].plans ? 10 * HZ : 0;
+
+		setup(state);
+		s.opt.fast_io_fail_tmo = 30;
+		s.opt.dev_loss_tmo = 100;
+		target.ends = c[i].ends;
+		target.plans = c[i].plans;
+		begun = jiffies;
+		lost(target.ends, target.plans);
+		/* A request that has another disk to go to goes there. */
+		assert_in_range(lasts(no_fast_io), more, more + 2 * HZ);
+		lasts(fails);
+		assert_in_range(jiffies - begun, 30 * HZ + more, 32 * HZ + more);
+		assert_true(target.logins > 5);
+		/* Nobody waits any more, and still the time goes on. */
+		io.writes = 0;
+		lasts(has_failed);
+		assert_in_range(jiffies - begun, 100 * HZ + more, 102 * HZ + more);
+		assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+	}
+}
+
+/* An outage is over when a request is served, when nobody has waited, or after a while. */
+static void test_connections_for_something(void **state)
+{
+	for (int i = -1; i < 4; i++) {
+		setup(state);
+		s.opt.fast_io_fail_tmo = 30;
+		target.ends = RDMABLK_R_CONNECTION;
+		target.serves = i;
+		if (i < 0) {
+			io.reads = 0;
+			io.fast = 0;
+			io.writes = 0;
+		}
+		lost(RDMABLK_R_CONNECTION, false);
+		assert_true(lasts(fails) >= 300 * HZ);
+		assert_false(s.path.failing);
+	}
+	setup(state);
+	s.opt.fast_io_fail_tmo = 30;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_int_equal(io.requeued, 6);
+	jiffies += KEEP_ALIVE;
+	target.login = -ENETUNREACH;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_int_equal(s.outage.clock, jiffies);
+}
+
 /*
  * The transport may take longer than the keep-alive to notice that a request breaks the
  * connection. A connection that outlives the request's time twice has another cause.
@@ -511,6 +607,8 @@ int main(void)
 		TEST(test_patience),
 		TEST(test_pauses),
 		TEST(test_short_life),
+		TEST(test_connections_for_nothing),
+		TEST(test_connections_for_something),
 		TEST(test_slow_to_notice),
 		TEST(test_io_timeout_counts),
 		TEST(test_final_refusal),

@@ -303,7 +303,7 @@ static void test_fail(void **state)
 	assert_int_equal(ended, REQUESTS - 1);
 	/* Those that have ended, however long ago ->complete() is due, do not again. */
 	assert_int_equal(rdmablk_request_fail_held(&set, true, false), 0);
-	rdmablk_request_requeue_held(&set, 100);
+	assert_int_equal(rdmablk_request_requeue_held(&set, 100), 0);
 	assert_int_equal(ended, REQUESTS - 1);
 }
 
@@ -342,7 +342,7 @@ static void test_requeue(void **state)
 	(void)state;
 	hold();
 	rq[READ].pdu.held = false;
-	rdmablk_request_requeue_held(&set, 100);
+	assert_int_equal(rdmablk_request_requeue_held(&set, 100), REQUESTS - 2);
 	for (int i = 0; i < REQUESTS; i++)
 		assert_int_equal(rq[i].requeued, i != COMPLETED && i != READ);
 	/* Until it is queued again its timer may fire, which must not count. */
