@@ -89,6 +89,16 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 	rdmablk_ctrl_break(ctrl);
 }
 
+/*
+ * A disk that is removed connects no more, and without a connection its page cache cannot be
+ * written back. So it keeps this connection until it logs out, or the target ends the session.
+ */
+static bool rdmablk_ctrl_events_is_removed(const struct rdmablk_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	return s->state == RDMABLK_DEV_DELETING;
+}
+
 /**
  * rdmablk_ctrl_events_drain() - the target, or the export, is about to end
  * @s: session with a control queue
@@ -96,8 +106,7 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
  *
  * If the connection just ended, the target would have to find out which writes are not
  * flushed. So the recovery flushes and logs out first. A login that is under way does the
- * same when it is complete.
- * Context: any.
+ * same when it is complete. Without effect on a disk that is removed. Context: any.
  */
 void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 {
@@ -105,7 +114,7 @@ void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
 	bool live;
 
 	spin_lock_irqsave(&s->lock, flags);
-	live = s->path.live;
+	live = s->path.live && !rdmablk_ctrl_events_is_removed(s);
 	if (rdmablk_state_is_down(s->outage.phase) && !s->login.drained)
 		s->login.drained = reason;
 	spin_unlock_irqrestore(&s->lock, flags);
@@ -119,7 +128,8 @@ void rdmablk_ctrl_events_drain(struct rdmablk_session *s, u16 reason)
  * @bytes: size of the export now
  *
  * A login under way may have been granted the old size, so it calls this function again when
- * it has gone live. A login that begins later is granted the new size. Context: any.
+ * it has gone live. A login that begins later is granted the new size. Without effect on a
+ * disk that is removed. Context: any.
  */
 void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 {
@@ -129,7 +139,7 @@ void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 	spin_lock_irqsave(&s->lock, flags);
 	if (rdmablk_state_is_down(s->outage.phase))
 		s->login.resized = max(s->login.resized, bytes);
-	larger = s->path.live &&
+	larger = s->path.live && !rdmablk_ctrl_events_is_removed(s) &&
 		 round_down(bytes, (u64)s->agreed.grant.logical_block) > s->agreed.grant.size;
 	staged = larger && s->path.staged;
 	if (staged) {

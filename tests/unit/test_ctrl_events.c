@@ -13,7 +13,7 @@
 #include "../../kernel/state.h"
 
 static struct rdmablk_session s;
-static unsigned int errors, renewals, fences, breaks, wakes, reauths;
+static unsigned int errors, renewals, fences, breaks, wakes, reauths, looks;
 static u16 error;
 
 /* As session.c: the first error of a connection, or of a login, counts. */
@@ -68,6 +68,7 @@ void rdmablk_reauth_ends(struct rdmablk_session *of, u64 ms)
 void rdmablk_disk_look(struct rdmablk_session *of)
 {
 	assert_ptr_equal(of, &s);
+	looks++;
 }
 
 /* The kernel's u64 is another type. */
@@ -86,6 +87,7 @@ static int setup(void **state)
 	breaks = 0;
 	wakes = 0;
 	reauths = 0;
+	looks = 0;
 	return 0;
 }
 
@@ -213,6 +215,50 @@ static void test_the_key_ends(void **state)
 	assert_int_equal(errors, 0);
 }
 
+static void announces(u16 event, u64 value)
+{
+	const struct rdmablk_wire_event ev = { .event = event, .value = value };
+
+	rdmablk_ctrl_events_ops.event(&s.ctrl, &ev);
+}
+
+static void live(enum rdmablk_dev_state state, bool staged)
+{
+	setup(NULL);
+	s.state = state;
+	s.path.live = true;
+	s.path.cache = true;
+	s.path.staged = staged;
+	s.agreed.grant.logical_block = 512;
+	s.agreed.grant.size = 4096;
+}
+
+/* A disk that is removed writes its page cache back over the connection that it has. */
+static void test_a_disk_that_is_removed(void **state)
+{
+	static const u16 ends[] = { RDMABLK_EVENT_DRAIN, RDMABLK_EVENT_LEAVING };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		live(RDMABLK_DEV_LIVE, false);
+		announces(ends[i], 5000);
+		assert_int_equal(errors, 1);
+		live(RDMABLK_DEV_DELETING, false);
+		announces(ends[i], 5000);
+		assert_int_equal(errors, 0);
+	}
+	live(RDMABLK_DEV_LIVE, true);
+	announces(RDMABLK_EVENT_RESIZE, 8192);
+	assert_int_equal(looks, 1);
+	for (int staged = 0; staged < 2; staged++) {
+		live(RDMABLK_DEV_DELETING, staged);
+		announces(RDMABLK_EVENT_RESIZE, 8192);
+		assert_int_equal(errors + looks, 0);
+		assert_int_equal(s.agreed.grant.size, 4096);
+		assert_int_equal(s.outage.phase, RDMABLK_PHASE_UP);
+	}
+}
+
 #define TEST(name)	cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -225,6 +271,7 @@ int main(void)
 		TEST(test_a_hint_is_no_word),
 		TEST(test_fatal),
 		TEST(test_the_key_ends),
+		TEST(test_a_disk_that_is_removed),
 	};
 
 	return cmocka_run_group_tests_name("ctrl_events", tests, NULL, NULL);
