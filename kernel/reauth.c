@@ -35,6 +35,8 @@
 
 /* Pause after a try for which no key could be used */
 #define RDMABLK_REAUTH_AGAIN	(10 * HZ)
+/* Shortest time from one run to the next that the target asks for */
+#define RDMABLK_REAUTH_ASKED	HZ
 /* Pause after an allocation has failed */
 #define RDMABLK_REAUTH_PAUSE	(HZ / 20 + 1)
 /* Longest notice of the end of a key that counts, milliseconds */
@@ -169,8 +171,10 @@ static void rdmablk_reauth_work(struct work_struct *work)
 						 struct rdmablk_session, reauth_work);
 	unsigned int noreclaim = memalloc_noreclaim_save();
 	struct rdmablk_reauth msg;
-	int ret = rdmablk_reauth_begin(s, &msg);
+	int ret;
 
+	WRITE_ONCE(s->reauth_at, jiffies);
+	ret = rdmablk_reauth_begin(s, &msg);
 	if (ret) {
 		if (ret != s->reauth_ret)
 			rdmablk_warn(s, "no key to prove again: %s (%d)\n",
@@ -197,6 +201,19 @@ void rdmablk_reauth_init(struct rdmablk_session *s)
 	INIT_DELAYED_WORK(&s->reauth_work, rdmablk_reauth_work);
 }
 
+static void rdmablk_reauth_after(struct rdmablk_session *s, unsigned long delay)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	/* Under the lock: the teardown of the connection finds it queued, or not at all. */
+	if (s->outage.phase == RDMABLK_PHASE_UP && s->login.version == RDMABLK_VERSION_PROVEN)
+		mod_delayed_work(rdmablk_reauth_wq, &s->reauth_work, delay);
+	else
+		s->login.reauth = true;
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
 /**
  * rdmablk_reauth_now() - prove the key again as soon as possible
  * @s: session; without effect unless it is of version 2
@@ -205,15 +222,7 @@ void rdmablk_reauth_init(struct rdmablk_session *s)
  */
 void rdmablk_reauth_now(struct rdmablk_session *s)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&s->lock, flags);
-	/* Under the lock: the teardown of the connection finds it queued, or not at all. */
-	if (s->outage.phase == RDMABLK_PHASE_UP && s->login.version == RDMABLK_VERSION_PROVEN)
-		mod_delayed_work(rdmablk_reauth_wq, &s->reauth_work, 0);
-	else
-		s->login.reauth = true;
-	spin_unlock_irqrestore(&s->lock, flags);
+	rdmablk_reauth_after(s, 0);
 }
 
 /**
@@ -221,17 +230,18 @@ void rdmablk_reauth_now(struct rdmablk_session *s)
  * @s: session
  * @ms: time until the target ends the session, milliseconds
  *
- * Context: any.
+ * The target may announce that again and again; each proof takes a new key pair. Context: any.
  */
 void rdmablk_reauth_ends(struct rdmablk_session *s, u64 ms)
 {
-	unsigned long flags;
+	unsigned long ran = READ_ONCE(s->reauth_at), next = ran + RDMABLK_REAUTH_ASKED;
+	unsigned long flags, now = jiffies;
 
 	spin_lock_irqsave(&s->lock, flags);
 	s->login.key_ends = true;
 	s->login.key_ends_at = jiffies + msecs_to_jiffies(min(ms, RDMABLK_REAUTH_LONGEST));
 	spin_unlock_irqrestore(&s->lock, flags);
-	rdmablk_reauth_now(s);
+	rdmablk_reauth_after(s, time_in_range(now, ran, next) ? next - now : 0);
 }
 
 /**

@@ -279,6 +279,7 @@ enum rdmablk_end {
  * @recovery_work: takes the queues down after an error, and connects again
  * @fail_work: ends requests that have been held for too long
  * @reauth_work: proves the key again
+ * @reauth_at: time when @reauth_work last began, in jiffies
  * @reauth_ret: result of the last @reauth_work, so that the log says each error once
  * @disk_work: tells the block layer what a new connection has changed
  * @disk_looked: time when @disk_work last ran, in jiffies
@@ -342,6 +343,7 @@ struct rdmablk_session {
 	struct delayed_work recovery_work;
 	struct delayed_work fail_work;
 	struct delayed_work reauth_work;
+	unsigned long reauth_at;
 	int reauth_ret;
 	struct delayed_work disk_work;
 	unsigned long disk_looked;

@@ -32,6 +32,7 @@ typedef int32_t s32;
 #define time_after(a, b)	((long)((b) - (a)) < 0)
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
 #define time_before(a, b)	((long)((a) - (b)) < 0)
+#define time_in_range(a, b, c)	((long)((a) - (b)) >= 0 && (long)((c) - (a)) >= 0)
 #define msecs_to_jiffies(ms)	((unsigned long)(ms))
 #define jiffies_to_msecs(j)	((unsigned int)(j))
 #define jiffies64_to_msecs(j)	((u64)(j))

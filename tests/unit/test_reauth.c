@@ -348,6 +348,29 @@ static void test_the_key_stays(void **state)
 	assert_int_equal(epochs, 2);
 }
 
+/* Each proof takes a key pair, so a target that asks all the time gets one a second. */
+static void test_a_target_that_asks_all_the_time(void **state)
+{
+	const unsigned long begun = jiffies;
+
+	(void)state;
+	for (unsigned int i = 0; i < 100; i++) {
+		jiffies += HZ / 10;
+		rdmablk_reauth_ends(&s, 0);
+		if (unit_due(&s.reauth_work) <= 0)
+			unit_run(&s.reauth_work);
+	}
+	assert_int_equal(jiffies - begun, 10 * HZ);
+	assert_int_equal(epochs, 10);
+	/* The administrator need not wait. */
+	rdmablk_reauth_now(&s);
+	assert_int_equal(unit_due(&s.reauth_work), 0);
+	/* A run long ago is as good as none. */
+	s.reauth_at = jiffies + 100;
+	rdmablk_reauth_ends(&s, 0);
+	assert_int_equal(unit_due(&s.reauth_work), 0);
+}
+
 static void wrong_type(void *msg)
 {
 	((struct rdmablk_hdr *)msg)->type ^= cpu_to_le16(1);
@@ -496,6 +519,7 @@ int main(void)
 		TEST(test_no_key),
 		TEST(test_the_key_ends),
 		TEST(test_the_key_stays),
+		TEST(test_a_target_that_asks_all_the_time),
 		TEST(test_what_goes_wrong),
 		TEST(test_each_failure),
 		TEST(test_an_old_key_stays),
