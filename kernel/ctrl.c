@@ -491,8 +491,12 @@ void rdmablk_ctrl_wake(struct rdmablk_ctrl *ctrl)
 }
 
 /**
- * rdmablk_ctrl_stop() - end all traffic; no upcall comes after it
+ * rdmablk_ctrl_stop() - end all traffic
  * @ctrl: control queue; may be stopped already
+ *
+ * A receive that is posted again behind the drain's marker completes later, with an error that
+ * calls fatal(). rdmablk_ctrl_destroy() frees the completion queue, which ends that, before the
+ * buffers. No other upcall comes.
  */
 void rdmablk_ctrl_stop(struct rdmablk_ctrl *ctrl)
 {

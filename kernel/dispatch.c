@@ -407,10 +407,10 @@ static int rdmablk_dispatch_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
 
 /*
  * The timer of a request has fired. The transport gives up earlier. So if a READ or WRITE
- * without a command is still under way, its connection is broken and nothing has said so. A
- * command has had its io_tmo, or has no limit; see io_tmo.c. The device owns the request until
- * the queue pairs are drained. On a polled queue the request may have completed without a
- * task that polls, so this function polls first.
+ * without a command is still under way, its connection is broken and nothing has said so; or
+ * rdmablk_io_tmo_hurry() has left it less time. A command has had its io_tmo, or has no limit;
+ * see io_tmo.c. The device owns the request until the queue pairs are drained. On a polled
+ * queue the request may have completed without a task that polls, so this function polls first.
  */
 static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
 {

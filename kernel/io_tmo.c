@@ -8,7 +8,8 @@
  * the time is over, the connection counts as lost, and recovery.c logs in again. The target
  * grants only when it has ended the commands of the old session, so a request that is sent
  * again cannot overtake its first attempt. READs and WRITEs without a command may take as long
- * as the transport retries.
+ * as the transport retries. When the disk is removed by force, or the machine goes down, any
+ * request may take RDMABLK_HURRY_TMO.
  */
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>

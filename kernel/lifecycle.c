@@ -71,8 +71,9 @@ struct rdmablk_session *rdmablk_lifecycle_create(const struct rdmablk_options *o
  * rdmablk_lifecycle_connect() - log in
  * @s: new session
  *
- * Sleeps for connect_tmo at most. After success I/O is possible and the disk is
- * there, but not visible; after an error the caller calls rdmablk_lifecycle_abort().
+ * Sleeps until the login has made no progress for connect_tmo, and no longer than
+ * rdmablk_patience_login() says. After success I/O is possible and the disk is there, but not
+ * visible; after an error the caller calls rdmablk_lifecycle_abort().
  *
  * Return: 0 or a negative errno, with a text in @s->why, which has been logged.
  */

@@ -291,9 +291,9 @@ static struct ib_client rdmablk_ib_client = {
 
 /*
  * Recovery and keep-alive must make progress under memory pressure. rdmablk_wq runs the
- * timers of all disks, so a work that waits for a target, or sleeps, must not run there:
- * recoveries, proofs of the key in a live session and polling have work queues of their own.
- * So have first logins, which allocate memory.
+ * timers of all disks, so a work that waits for a peer or for memory must not run there:
+ * recoveries and proofs of the key in a live session have work queues of their own. So have
+ * polling, which never ends while requests are under way, and first logins.
  */
 static int rdmablk_init_works(void)
 {
