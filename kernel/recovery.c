@@ -479,8 +479,11 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	unsigned long patience = MAX_JIFFY_OFFSET, at;
 
 	cancel_delayed_work_sync(&s->fail_work);
+	/* The connection may be lost right now, which sets the clock. */
+	spin_lock_irq(&s->lock);
 	if (rdmablk_recovery_fail_time(s, &at))
 		patience = at - s->outage.clock;
+	spin_unlock_irq(&s->lock);
 	/* Waits for tasks in queue_rq that found the session not live and hold a request now. */
 	rdmablk_recovery_quiesce(s);
 	s->outage.waiting = rdmablk_request_requeue_held(&s->tag_set, patience) ||
