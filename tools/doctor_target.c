@@ -145,7 +145,8 @@ static void check_memlock(struct exam *d, pid_t pid)
 	    !proc_line(pid, "status", "CapEff:", caps))
 		return;
 	/* The soft limit: the daemon does not raise it to the hard one, which stands behind it. */
-	any = !strncmp(limit + strspn(limit, " "), "unlimited", 9) || strtoull(caps, NULL, 16) & 1ULL << CAP_IPC_LOCK;
+	any = !strncmp(limit + strspn(limit, " "), "unlimited", 9) ||
+	      strtoull(caps, NULL, 16) & 1ULL << CAP_IPC_LOCK;
 	if (any)
 		exam_found(d, EXAM_OK, NULL, "the daemon may lock any amount of memory");
 	else
