@@ -62,7 +62,7 @@ MUTANTS = [
      "if (!memcmp(h->key[i].id, key_id, sizeof(h->key[i].id)))\n\t\t\tfound",
      "if (h && key_id)\n\t\t\tfound"),
     ("a network is the address of a host", TEST, VALUE,
-     "\treturn in_list(text, sa, 128);\n", "\treturn in_list(text, sa, 0);\n"),
+     "\treturn in_list(text, &ip, 128, 128);\n", "\treturn in_list(text, &ip, 128, 0);\n"),
     ("a host whose keys have expired is expected", TEST, HOST,
      "if (h->cfg->address && !is_expired(h) &&\n", "if (h->cfg->address &&\n"),
     ("a stranger's key is always the same", TEST, HOST,
