@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/state_file.h"
 #include "base/util.h"
@@ -95,12 +94,11 @@ static int try_lock(const char *path)
  */
 int state_file_lock(const char *path)
 {
-	const struct timespec step = { .tv_nsec = LOCK_STEP_MS * 1000000L };
 	int64_t until = monotonic_ms() + LOCK_WAIT_MS;
 	int fd = try_lock(path);
 
 	while (fd == -EBUSY && monotonic_ms() < until) {
-		nanosleep(&step, NULL);
+		pause_ms(LOCK_STEP_MS);
 		fd = try_lock(path);
 	}
 	return fd;

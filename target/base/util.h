@@ -46,6 +46,16 @@ static inline int64_t monotonic_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
+/* Sleeps for so many milliseconds, or until a signal comes. */
+static inline void pause_ms(uint64_t ms)
+{
+	const struct timespec time = {
+		.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000,
+	};
+
+	nanosleep(&time, NULL);
+}
+
 static inline uint64_t round_up(uint64_t value, uint64_t multiple)
 {
 	return (value + multiple - 1) / multiple * multiple;

@@ -52,7 +52,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -485,7 +484,6 @@ int arena_check(const char *path)
 /* The mappings of a killed process keep the lock until they are gone. */
 static int lock_waiting(const struct store *store, const char *path)
 {
-	const struct timespec step = { .tv_nsec = ARENA_STEP_MS * 1000000L };
 	int ret;
 
 	for (int ms = 0; flock(store->fd, LOCK_EX | LOCK_NB); ms += ARENA_STEP_MS) {
@@ -495,7 +493,7 @@ static int lock_waiting(const struct store *store, const char *path)
 			if (!ms)
 				log_info("arena %s: waiting for another process that holds it",
 					 path);
-			nanosleep(&step, NULL);
+			pause_ms(ARENA_STEP_MS);
 			continue;
 		}
 		log_err("arena %s: another process holds it", path);
@@ -536,11 +534,9 @@ static bool looks_sparse(int fd, uint64_t bytes)
  */
 static bool has_hole(int fd, uint64_t bytes)
 {
-	const struct timespec pause = { .tv_nsec = HOLE_STEP_MS * 1000000L };
-
 	for (unsigned int i = 0; i < HOLE_LOOKS; i++) {
 		if (i)
-			nanosleep(&pause, NULL);
+			pause_ms(HOLE_STEP_MS);
 		if (!looks_sparse(fd, bytes))
 			return false;
 	}
@@ -706,7 +702,7 @@ static int take_contents(struct store *store, const struct arena_trailer *t)
  * arena_attach - take over the contents of a mapped arena
  * @store: store with a mapped arena; gets epoch and UUID of the arena
  * @ec: configuration of the export
- * @file: the file as it is now; NULL: the arena is no file's
+ * @file: the file as it is now; NULL: the arena belongs to no file
  * @fresh: arena_open() found the arena empty
  *
  * Return: 1: the caller must zero the arena, and the epoch is new; 0: the arena keeps contents

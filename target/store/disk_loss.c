@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/util.h"
@@ -182,13 +181,12 @@ static bool others_sync(const struct disk_watch *of, int64_t when)
  */
 bool disk_loss_settle(const struct disk_watch *of)
 {
-	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
 	int64_t now = monotonic_ms();
 
 	for (int ms = 0; ms <= SETTLE_MS; ms += STEP_MS) {
 		if (!others_sync(of, now))
 			return true;
-		nanosleep(&step, NULL);
+		pause_ms(STEP_MS);
 	}
 	return false;
 }

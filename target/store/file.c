@@ -34,7 +34,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/loop.h"
@@ -304,13 +303,6 @@ static int look_at(struct file *f, int fd)
 	log_err("export %s: %s is neither a file nor a block device", f->name,
 		f->path);
 	return -EINVAL;
-}
-
-static void pause_ms(long ms)
-{
-	const struct timespec time = { .tv_nsec = ms * 1000000 };
-
-	nanosleep(&time, NULL);
 }
 
 /**

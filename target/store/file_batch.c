@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -19,13 +18,6 @@
 #include "store/file_batch.h"
 
 enum { REGISTERED_FD, REGISTERED_BUFFERED };
-
-static void pause_shortly(void)
-{
-	const struct timespec time = { .tv_nsec = RETRY_MS * 1000000L };
-
-	nanosleep(&time, NULL);
-}
 
 /*
  * A filter of system calls may refuse sync_file_range() with any error. Later that error could
@@ -121,7 +113,7 @@ static bool again(unsigned int *tries, int ret)
 	enum retry retry = retry_after(tries, ret);
 
 	if (retry == RETRY_LATER)
-		pause_shortly();
+		pause_ms(RETRY_MS);
 	return retry != RETRY_NOT;
 }
 

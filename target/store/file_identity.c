@@ -201,7 +201,6 @@ static int64_t age(const struct timespec *t)
  */
 static int settle(int fd, struct stat *st)
 {
-	const struct timespec step = { .tv_nsec = STEP_MS * 1000000L };
 	int64_t wait = TICK_MS;
 
 	for (int ms = 0; ms <= 2 * SECOND_MS; ms += STEP_MS) {
@@ -216,7 +215,7 @@ static int settle(int fd, struct stat *st)
 		/* A file server's clock may be ahead a little. */
 		if (age(last) < -SECOND_MS)
 			return -EAGAIN;
-		nanosleep(&step, NULL);
+		pause_ms(STEP_MS);
 	}
 	return -EAGAIN;	/* the file changes again and again */
 }

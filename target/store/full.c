@@ -280,13 +280,6 @@ static void all_synced(struct full *full)
 	look_for_late(full);
 }
 
-static void pause_ms(unsigned int ms)
-{
-	const struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
-
-	nanosleep(&time, NULL);
-}
-
 /*
  * Whether a loss is to be noted: one in a row of failures is in the notes already, unless an
  * uncached file was opened since, here or, perhaps, by another process. The end of the row notes
@@ -431,7 +424,7 @@ static int be_patient(struct full *full, const atomic_bool *cancelled)
 		return -EIO;
 	}
 	full->rounds++;
-	pause_ms((unsigned int)min_u64(PAUSE_MS << longer, PAUSE_MAX_MS));
+	pause_ms(min_u64(PAUSE_MS << longer, PAUSE_MAX_MS));
 	return 0;
 }
 

@@ -127,7 +127,7 @@ static inline bool full_has_lost(const struct full *full)
 	return atomic_load(&full->lost) || full->mend || full->compare_left;
 }
 
-extern int full_end_pause_ms;
+extern unsigned int full_end_pause_ms;
 
 int full_fill(struct store *store, struct file_batch *batch, uint64_t from, bool blank);
 void full_changed(struct full *full, uint64_t offset, uint64_t bytes);

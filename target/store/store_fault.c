@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/util.h"
@@ -201,22 +200,12 @@ static const struct rule *find(struct store_fault *sf, enum store_fault_op op,
 	return NULL;
 }
 
-static void wait_ms(uint64_t ms)
-{
-	const struct timespec time = {
-		.tv_sec = (time_t)(ms / 1000),
-		.tv_nsec = (long)(ms % 1000) * 1000000,
-	};
-
-	nanosleep(&time, NULL);
-}
-
 static void hang(struct store_fault *sf, unsigned int generation)
 {
 	bool on = true;
 
 	while (on) {
-		wait_ms(HANG_STEP_MS);
+		pause_ms(HANG_STEP_MS);
 		pthread_mutex_lock(&sf->lock);
 		refresh(sf);
 		on = sf->generation == generation;
@@ -256,7 +245,7 @@ int store_fault_ask(struct store_fault *sf, enum store_fault_op op, uint64_t off
 		*bytes = min_u64(*bytes, r.arg);
 		return 0;
 	case ACTION_DELAY:
-		wait_ms(r.arg);
+		pause_ms(r.arg);
 		return 0;
 	case ACTION_HANG:
 		hang(sf, generation);

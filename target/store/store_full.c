@@ -37,7 +37,7 @@
 #define END_TRIES	3
 
 /* ms between two of them, for a disk that is away for a moment; shorter in tests */
-int full_end_pause_ms = 1000;
+unsigned int full_end_pause_ms = 1000;
 
 static uint32_t choose_granule(const struct full *full)
 {
@@ -309,16 +309,6 @@ static int store_publish(struct store *store)
 	return ret ?: arena_publish(store);
 }
 
-static void pause_end(void)
-{
-	const struct timespec time = {
-		.tv_sec = full_end_pause_ms / 1000,
-		.tv_nsec = full_end_pause_ms % 1000 * 1000000L,
-	};
-
-	nanosleep(&time, NULL);
-}
-
 /*
  * Brings the file up to date. If the file was cut short, a kept arena stays newer. A loss of the
  * disk that was heard of during the last sync needs another try.
@@ -332,7 +322,7 @@ static int finish(struct store *store)
 		bool late;
 
 		if (i > 1)
-			pause_end();
+			pause_ms(full_end_pause_ms);
 		if (full->owed || atomic_load(&full->lost))
 			atomic_fetch_or(&full->lost, FULL_LOST_ANY);
 		full_patience(full);

@@ -90,7 +90,7 @@ MUTANTS = [
      "\t\tif (!w->error && ret == -ECANCELED)\n\t\t\tret = full_sync(",
      "\t\tif (w == TAILQ_FIRST(works))\n\t\t\tret = full_sync("),
     ("a loss is mended without a pause", "target_mend_test", FULL,
-     "\tpause_ms((unsigned int)min_u64(PAUSE_MS << longer, PAUSE_MAX_MS));\n",
+     "\tpause_ms(min_u64(PAUSE_MS << longer, PAUSE_MAX_MS));\n",
      "\t(void)longer;\n"),
     ("the background waits for others to end telling", "target_mend_test", FULL,
      "end && arena_has_lost(store) ? -EIO : sync_once(store, NULL);",
