@@ -186,15 +186,14 @@ static bool reload_step(void);
  */
 static void reload_on(void)
 {
-	reload.again = true;
-	if (reload.looping)
+	if (reload.looping) {
+		reload.again = true;
 		return;
-	reload.looping = true;
-	while (reload.again) {
-		reload.again = false;
-		if (reload_step())
-			reload.again = true;
 	}
+	reload.looping = true;
+	do
+		reload.again = false;
+	while (reload_step() || reload.again);
 	reload.looping = false;
 }
 

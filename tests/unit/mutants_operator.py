@@ -32,7 +32,7 @@ MUTANTS = [
      "\tif (s->state < SESSION_CLOSING)\n\t\treturn NULL;\n", ""),
     # --- reload
     ("a reload goes on inside its last step", "target_admin_test", ADMIN,
-     "\tif (reload.looping)\n\t\treturn;\n", ""),
+     "\tif (reload.looping) {\n\t\treload.again = true;\n\t\treturn;\n\t}\n", ""),
     ("a file that got shorter takes unflushed writes with it", "target_in_use_test",
      "target/admin/admin_step.c", "\tif (export_lacks(e)) {\n", "\tif (0) {\n"),
     ("a session that is ending has written nothing", "target_in_use_test",
