@@ -90,8 +90,9 @@ static void rdmablk_ctrl_events_closed(struct rdmablk_ctrl *ctrl,
 }
 
 /*
- * A disk that is removed connects no more, and without a connection its page cache cannot be
- * written back. So it keeps this connection until it logs out, or the target ends the session.
+ * A disk that is being removed does not connect again, and without a connection its page cache
+ * cannot be written back. So the disk keeps this connection until it logs out, or the target ends
+ * the session.
  */
 static bool rdmablk_ctrl_events_is_removed(const struct rdmablk_session *s)
 {

@@ -54,7 +54,7 @@ static bool goes_on(const struct stats *now, const struct stats *before)
 	return true;
 }
 
-/* Requests, with one digit after the point. One error in an hour is not 0. */
+/* Requests, with one digit after the point. A rate below 1 has more, or rare errors would be 0. */
 static struct json_object *json_requests(double rate)
 {
 	struct json_object *number = json_object_new_double(rate);
@@ -189,7 +189,7 @@ static bool ends_with(const char *text, const char *end)
 	return len >= part && !strcmp(text + len - part, end);
 }
 
-/* One error in an hour is not 0. */
+/* A rate above 0 is not shown as 0, or rare errors would not be seen. */
 static void requests_cell(double rate, char *text, size_t size)
 {
 	if (rate > 0 && rate < 0.01)

@@ -235,9 +235,11 @@ static void narrow(struct export *e, const struct export_config *ec)
 {
 	const struct export_config *is = e->cfg;
 
-	if (config_export_narrow(e->cfg, ec))
-		log_info("export %s: until it is opened again allowed: %s; from: %s", is->name,
-			 is->allow ?: "nobody", is->allow_address ?: "anywhere");
+	if (!config_export_narrow(e->cfg, ec))
+		return;
+	log_info("export %s: until it is opened again, hosts that may use it: %s; their networks: %s",
+		 is->name, e->daemon->auth != AUTH_PSK ? "any" : is->allow ?: "none",
+		 !is->allow_address ? "any" : *is->allow_address ? is->allow_address : "none");
 }
 
 /* The same contents, and perhaps more of them */

@@ -156,8 +156,8 @@ TAILQ_HEAD(listen_config_list, listen_config);
  * @max_sessions: most sessions; 0: default of export_caps()
  * @max_queues: most hardware queues of all sessions; 0: default of export_caps()
  * @max_pinned: most bytes registered for all sessions; 0: no limit
- * @allow_address: networks whose hosts may use it; NULL: any; empty: none, until it is opened with
- *	another configuration
+ * @allow_address: networks whose hosts may use it; NULL: any; empty: no network, until it is
+ *	opened with another configuration
  * @allow: hosts that may use it, with their rights, as value_allow_next() reads them; NULL:
  *	nobody, with AUTH_PSK
  * @fault: file with rules of faults of @file, or NULL

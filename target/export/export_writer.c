@@ -138,7 +138,7 @@ void export_forget_writer(struct export *export)
 
 	export->store.writer = store_writer_unknown();
 	if (ret)
-		log_err("export %s: cannot remove the note of its last writer: %s; flushed data may be missing in %s, and a disk of it may go on all the same: disconnect its disks",
+		log_err("export %s: cannot remove the note of its last writer: %s; flushed data may be missing in %s, and a disk of this export may go on all the same: disconnect its disks",
 			export->cfg->name, strerror(-ret), export->cfg->file);
 }
 

@@ -165,7 +165,7 @@ static void none_status(struct store *store, struct store_status *out)
 	};
 }
 
-/* Initiators know what of it they have not flushed. */
+/* Nothing is lost here: each initiator knows which of its writes are not flushed. */
 static int none_close(struct store *store)
 {
 	struct store_none *none = store->priv;

@@ -112,7 +112,7 @@ MUTANTS = [
      "\t\tif (config_export_same(e->cfg, ec) || config_export_grows(e->cfg, ec))\n",
      "\t\tif (e)\n"),
     ("what is taken away counts when the export is opened again", CHANGE, ADMIN,
-     "\tif (config_export_narrow(e->cfg, ec))\n", "\tif (!ec)\n"),
+     "\tif (!config_export_narrow(e->cfg, ec))\n", "\tif (!ec)\n"),
     ("rights to more of the same contents wait", CHANGE, CONFIG,
      "\treturn now->file && ec->size && now->size > ec->size && ",
      "\treturn now->file && ec->size && now->size > ec->size && !ec->name[0] && "),
