@@ -7,11 +7,15 @@
  * kernel searches the keyrings of the task that connects. A work queue of the kernel has no
  * such keyrings. So a key is also linked into .rdmablk, the keyring of the module, if that
  * exists.
+ *
+ * /proc/keys shows descriptions as they are, with newlines. So any user can forge lines in it, and
+ * a line is only a hint: what the kernel answers for the number of a key counts.
  */
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -24,7 +28,10 @@
 #define TYPE		"logon"
 #define PREFIX		"rdmablk:"
 #define PREFIX_LEN	(sizeof(PREFIX) - 1)
+#define DESCRIPTION_LEN	256	/* of those that the kernel tells here; others are not ours */
+#define LINE_LEN	512
 #define MODULE_RING	".rdmablk"
+#define KERNEL_KEYS	"/proc/keys"
 
 __printf(3, 4)
 static int refuse(char *why, int err, const char *fmt, ...)
@@ -50,6 +57,53 @@ void keyring_open(void)
 }
 
 /*
+ * Reads whose a key is, and its description, which may have any byte and comes last.
+ *
+ * Return: the description in @text if it is a key of root of this type; NULL, with errno:
+ * EKEYREVOKED, EKEYEXPIRED; ENOENT: another key; or why the kernel does not tell
+ */
+static const char *describe(key_serial_t key, const char *type, char *text, size_t size)
+{
+	long len = keyctl_describe(key, text, size);
+	int uid, begin = 0;
+	char is[16];
+
+	if (len < 0)
+		return NULL;
+	errno = ENOENT;
+	if ((size_t)len > size || sscanf(text, "%15[^;];%d;%*d;%*x;%n", is, &uid, &begin) != 2 ||
+	    !begin || uid || strcmp(is, type))
+		return NULL;
+	return text + begin;
+}
+
+/* A program cannot give a keyring a name that begins with a dot. */
+static bool is_module_ring(key_serial_t key)
+{
+	char text[DESCRIPTION_LEN];
+	const char *name = describe(key, "keyring", text, sizeof(text));
+
+	return name && !strcmp(name, MODULE_RING);
+}
+
+/* Return: the keyring of the module, or -1 */
+static key_serial_t find_ring(void)
+{
+	FILE *file = fopen(KERNEL_KEYS, "re");
+	char line[LINE_LEN];
+	key_serial_t key, ring = -1;
+
+	while (file && ring < 0 && fgets(line, sizeof(line), file))
+		if (strstr(line, MODULE_RING)) {
+			key = (key_serial_t)strtoul(line, NULL, 16);
+			ring = is_module_ring(key) ? key : -1;
+		}
+	if (file)
+		fclose(file);
+	return ring;
+}
+
+/*
  * Links the keyring of the module into one of this process, because a process has more rights
  * to keys that it reaches from its own keyrings.
  *
@@ -57,7 +111,7 @@ void keyring_open(void)
  */
 static key_serial_t open_rings(void)
 {
-	key_serial_t ring = find_key_by_type_and_desc("keyring", MODULE_RING, 0);
+	key_serial_t ring = find_ring();
 
 	keyring_open();
 	if (ring > 0)
@@ -154,30 +208,81 @@ int keyring_load_named(const char *name, char *why, size_t size)
 	return err;
 }
 
-/* A line of /proc/keys; flags are I when there is a payload, R revoked, D dead, i invalid. */
-static bool parse_line(const char *line, struct keyring_key *key)
+/* Return: whether the keyring has the key itself, and not only a keyring that has it */
+static bool is_in(key_serial_t key, key_serial_t ring)
 {
-	char flags[8], expires[8], type[16];
-	int uid, begin = 0;
-	const char *text, *end;
+	bool found = false;
+	void *keys;
+	int size = keyctl_read_alloc(ring, &keys);
 
-	if (sscanf(line, "%x %7s %*d %7s %*x %d %*d %15s %n", (unsigned int *)&key->id, flags,
-		   expires, &uid, type, &begin) != 5 || !begin)
+	for (int i = 0; i < size / (int)sizeof(key); i++)
+		found |= ((key_serial_t *)keys)[i] == key;
+	if (size >= 0)
+		free(keys);
+	return found;
+}
+
+/* @description: of a key. Return: whether it is one for rdmablk, whose name @key has then */
+static bool take_name(const char *description, struct keyring_key *key)
+{
+	int len;
+
+	if (strncmp(description, PREFIX, PREFIX_LEN))
 		return false;
-	text = line + begin;
-	if (uid || strcmp(type, TYPE) || strncmp(text, PREFIX, PREFIX_LEN))
+	len = snprintf(key->name, sizeof(key->name), "%s", description + PREFIX_LEN);
+	return len > 0 && len < KEYRING_NAME_LEN;
+}
+
+/*
+ * The kernel does not describe a key that has ended. If root's keyring or that of the module has
+ * it, the description in the line is good enough: the key gives nobody a right.
+ */
+static bool take_ended(char *description, key_serial_t ring, struct keyring_key *key)
+{
+	char *end = strstr(description, ": ");	/* comes before the length of the payload */
+
+	if (errno != EKEYEXPIRED && errno != EKEYREVOKED)
 		return false;
-	text += PREFIX_LEN;
-	/* The kernel appends ": 32", the length of the payload, while there is one. */
-	end = strstr(text, ": ") ?: text + strcspn(text, "\n");
-	if (end == text || end - text >= KEYRING_NAME_LEN)
+	key->state = errno == EKEYEXPIRED ? "expired" : "revoked";
+	end = end ? end : description + strcspn(description, "\n");
+	*end = '\0';
+	return take_name(description, key) &&
+	       (is_in(key->id, KEY_SPEC_USER_KEYRING) || (ring > 0 && is_in(key->id, ring)));
+}
+
+/* @line: of /proc/keys. Return: whether it is about a key of root for rdmablk */
+static bool read_line(char *line, key_serial_t ring, struct keyring_key *key)
+{
+	char expires[8], text[DESCRIPTION_LEN];
+	const char *description;
+	int begin = 0;
+
+	if (sscanf(line, "%x %*s %*d %7s %*x %*d %*d " TYPE " %n", (unsigned int *)&key->id,
+		   expires, &begin) != 2 || !begin)
 		return false;
-	snprintf(key->name, sizeof(key->name), "%.*s", (int)(end - text), text);
-	key->state = strpbrk(flags, "RDi") ? "revoked" :
-		     strcmp(expires, "expd") ? "valid" : "expired";
-	snprintf(key->expires, sizeof(key->expires), "%s", strcmp(key->state, "valid") ||
-		 !strcmp(expires, "perm") ? "" : expires);
-	return true;
+	key->expires[0] = '\0';
+	description = describe(key->id, TYPE, text, sizeof(text));
+	if (!description)
+		return take_ended(line + begin, ring, key);
+	key->state = "valid";
+	if (strcmp(expires, "perm"))
+		snprintf(key->expires, sizeof(key->expires), "%s", expires);
+	return take_name(description, key);
+}
+
+static int walk(key_serial_t ring, keyring_fn fn, void *context)
+{
+	FILE *file = fopen(KERNEL_KEYS, "re");
+	struct keyring_key key;
+	char line[LINE_LEN];
+
+	if (!file)
+		return errno;
+	while (fgets(line, sizeof(line), file))
+		if (read_line(line, ring, &key) && !fn(&key, context))
+			break;
+	fclose(file);
+	return 0;
 }
 
 /**
@@ -185,42 +290,38 @@ static bool parse_line(const char *line, struct keyring_key *key)
  * @fn: called with each
  * @context: for @fn
  *
+ * Of keys that have ended, those that root's keyring or that of the module has
+ *
  * Return: 0, or an errno
  */
 int keyring_walk(keyring_fn fn, void *context)
 {
-	FILE *file = fopen("/proc/keys", "re");
-	struct keyring_key key;
-	char line[512];
-
-	if (!file)
-		return errno;
-	while (fgets(line, sizeof(line), file))
-		if (parse_line(line, &key) && !fn(&key, context))
-			break;
-	fclose(file);
-	return 0;
+	return walk(find_ring(), fn, context);
 }
 
 /**
- * struct search - keys of a name
+ * struct unload - a key that is unloaded
  * @name: the name
- * @found: their numbers
- * @nr: how many
+ * @ring: keyring of the module, or -1
+ * @done: a key of this name was in a keyring
  */
-struct search {
+struct unload {
 	const char *name;
-	key_serial_t found[8];
-	unsigned int nr;
+	key_serial_t ring;
+	bool done;
 };
 
-static bool collect(const struct keyring_key *key, void *context)
+/*
+ * The kernel removes from a keyring whatever key has the description of the given one. So it
+ * does no harm if a key in the list has been replaced meanwhile.
+ */
+static bool drop_named(const struct keyring_key *key, void *context)
 {
-	struct search *search = context;
+	struct unload *unload = context;
 
-	if (!strcmp(key->name, search->name))
-		search->found[search->nr++] = key->id;
-	return search->nr < ARRAY_SIZE(search->found);
+	if (!strcmp(key->name, unload->name))
+		unload->done |= drop(key->id, unload->ring);
+	return true;
 }
 
 /* An expired key is not found; it needs no revoking. */
@@ -239,30 +340,22 @@ static int revoke(key_serial_t ring, const char *description, char *why)
  * @name: of the key
  * @why: KEYRING_WHY bytes for the reason of a failure
  *
- * The kernel removes from a keyring whatever key has the description of the given one. So it
- * does no harm if a key in the list has been replaced meanwhile.
- *
  * Return: 0, or an errno
  */
 int keyring_unload(const char *name, char *why)
 {
 	char description[PREFIX_LEN + KEYRING_NAME_LEN];
-	struct search search = { .name = name };
-	key_serial_t ring = open_rings();
-	bool done = false;
-	unsigned int i;
+	struct unload unload = { .name = name, .ring = open_rings() };
 	int err;
 
 	snprintf(description, sizeof(description), PREFIX "%s", name);
 	err = revoke(KEY_SPEC_USER_KEYRING, description, why);
-	if (!err && ring > 0)
-		err = revoke(ring, description, why);
+	if (!err && unload.ring > 0)
+		err = revoke(unload.ring, description, why);
 	if (err)
 		return err;
-	err = keyring_walk(collect, &search);
+	err = walk(unload.ring, drop_named, &unload);
 	if (err)
-		return refuse(why, err, "/proc/keys: %s", strerror(err));
-	for (i = 0; i < search.nr; i++)
-		done |= drop(search.found[i], ring);
-	return done ? 0 : refuse(why, ENOKEY, "no key of this name is loaded");
+		return refuse(why, err, KERNEL_KEYS ": %s", strerror(err));
+	return unload.done ? 0 : refuse(why, ENOKEY, "no key of this name is loaded");
 }

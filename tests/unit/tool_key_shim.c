@@ -30,13 +30,15 @@ static bool has(const char *word)
 	return words && strstr(words, word);
 }
 
-int find_key_by_type_and_desc(const char *type, const char *description, int to);
-int find_key_by_type_and_desc(const char *type, const char *description, int to)
+long keyctl_describe(int key, char *text, size_t size);
+long keyctl_describe(int key, char *text, size_t size)
 {
+	long (*next)(int key, char *text, size_t size) = dlsym(RTLD_NEXT, "keyctl_describe");
 	const char *ring = getenv("KEY_SHIM_RING");
 
-	return ring && !strcmp(type, "keyring") && !strcmp(description, ".rdmablk") && !to ?
-	       atoi(ring) : -1;
+	if (!ring || key != atoi(ring))
+		return next(key, text, size);
+	return snprintf(text, size, "keyring;0;0;3f1f0000;.rdmablk") + 1;
 }
 
 static FILE *out(void)
