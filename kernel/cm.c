@@ -218,8 +218,8 @@ int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 {
 	struct rdmablk_waiter *w = q->waiter;
 
-	wait_event_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled),
-			   rdmablk_cm_left(deadline));
+	wait_event_idle_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled),
+				rdmablk_cm_left(deadline));
 	if (READ_ONCE(w->cancelled)) {
 		q->why = "the connect was given up";
 		return -ECANCELED;

@@ -556,9 +556,9 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 	int ret;
 
 	/* The answer to the last message may be faster than its send completion. */
-	left = wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy) ||
-				  READ_ONCE(w->cancelled),
-				  rdmablk_cm_left(deadline));
+	left = wait_event_idle_timeout(w->wq,
+				       !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy) ||
+				       READ_ONCE(w->cancelled), rdmablk_cm_left(deadline));
 	if (READ_ONCE(w->cancelled))
 		return -ECANCELED;
 	if (!left)
@@ -573,9 +573,9 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		ret = rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, msg, len);
 	if (ret)
 		return ret;
-	left = wait_event_timeout(w->wq, !rdmablk_ctrl_expects(ctrl) ||
-				  READ_ONCE(w->cancelled),
-				  rdmablk_cm_left(deadline));
+	/* A task that sleeps without TASK_IDLE for two minutes is reported as hung. */
+	left = wait_event_idle_timeout(w->wq, !rdmablk_ctrl_expects(ctrl) ||
+				       READ_ONCE(w->cancelled), rdmablk_cm_left(deadline));
 	if (READ_ONCE(w->cancelled))
 		return -ECANCELED;
 	if (!left)
@@ -659,9 +659,9 @@ void rdmablk_ctrl_close(struct rdmablk_ctrl *ctrl, u16 reason)
 	struct rdmablk_close msg;
 
 	/* The last login message may have left, while its completion has yet to come. */
-	wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy), HZ);
+	wait_event_idle_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy), HZ);
 	rdmablk_wire_close(&msg, reason, ctrl->version);
 	if (!rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, &msg, sizeof(msg)))
-		wait_event_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy),
-				   HZ);
+		wait_event_idle_timeout(w->wq, !test_bit(RDMABLK_CTRL_TX_LOGIN, &ctrl->tx_busy),
+					HZ);
 }

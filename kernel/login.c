@@ -685,8 +685,8 @@ static bool rdmablk_login_again(struct rdmablk_session *s, int ret, unsigned lon
 	/* Undo this connection. */
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);
-	return !wait_event_timeout(s->waiter.wq, READ_ONCE(s->waiter.cancelled),
-				   msecs_to_jiffies(ms));
+	return !wait_event_idle_timeout(s->waiter.wq, READ_ONCE(s->waiter.cancelled),
+					msecs_to_jiffies(ms));
 }
 
 /*

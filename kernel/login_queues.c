@@ -289,8 +289,8 @@ static int rdmablk_join_await_close(struct rdmablk_session *s, struct rdmablk_jo
 	struct rdmablk_waiter *w = &s->waiter;
 
 	rdmablk_join_progress(s, joins);
-	wait_event_timeout(w->wq, READ_ONCE(w->cancelled) || READ_ONCE(w->broken),
-			   rdmablk_cm_left(joins->deadline));
+	wait_event_idle_timeout(w->wq, READ_ONCE(w->cancelled) || READ_ONCE(w->broken),
+				rdmablk_cm_left(joins->deadline));
 	if (READ_ONCE(w->cancelled))
 		return rdmablk_login_fail(s, -ECANCELED, "the connect was given up");
 	if (!READ_ONCE(w->broken))
@@ -505,9 +505,9 @@ static int rdmablk_joins_step(struct rdmablk_session *s, struct rdmablk_joins *j
 	struct rdmablk_waiter *w = &s->waiter;
 	struct rdmablk_join *j = NULL;
 
-	wait_event_timeout(w->wq, (j = rdmablk_joins_due(joins)) ||
-			   READ_ONCE(w->cancelled) || READ_ONCE(w->broken),
-			   rdmablk_joins_left(joins));
+	wait_event_idle_timeout(w->wq, (j = rdmablk_joins_due(joins)) ||
+				READ_ONCE(w->cancelled) || READ_ONCE(w->broken),
+				rdmablk_joins_left(joins));
 	if (READ_ONCE(w->cancelled))
 		return rdmablk_login_fail(s, -ECANCELED, "the connect was given up");
 	if (!j)

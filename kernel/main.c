@@ -202,7 +202,9 @@ static int rdmablk_login_begin(struct rdmablk_session *s)
 
 static int rdmablk_login_end(struct rdmablk_session *s)
 {
-	wait_for_completion(&s->login_done);
+	/* In pieces: the kernel reports a task as hung that sleeps for two minutes. */
+	while (!wait_for_completion_timeout(&s->login_done, HZ))
+		;
 	return s->login_ret;
 }
 

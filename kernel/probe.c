@@ -126,10 +126,10 @@ int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_reques
 	bool answered = false;
 
 	while (!answered && time_before(jiffies, deadline)) {
-		wait_event_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled) ||
-				   (p.queue && rdmablk_cm_is_done(p.queue)),
-				   rdmablk_cm_left(time_before(next, deadline) ?
-						   next : deadline));
+		wait_event_idle_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled) ||
+					(p.queue && rdmablk_cm_is_done(p.queue)),
+					rdmablk_cm_left(time_before(next, deadline) ?
+							next : deadline));
 		if (rdmablk_cm_is_done(q) || READ_ONCE(w->cancelled))
 			break;
 		if (p.queue && rdmablk_cm_is_done(p.queue)) {

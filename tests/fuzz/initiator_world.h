@@ -34,7 +34,7 @@
 #define memalloc_noreclaim_restore(f)	((void)(f))
 #define test_and_set_bit(nr, to)	({ bool w_ = test_bit(nr, to); set_bit(nr, to); w_; })
 #define wake_up_all(wq)		((void)(wq))
-#define wait_event_timeout(wq, condition, left)				\
+#define wait_event_idle_timeout(wq, condition, left)				\
 	({								\
 		long left_ = (left);					\
 									\
@@ -463,8 +463,8 @@ bool rdmablk_cm_is_done(const struct rdmablk_queue *q)
 
 int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 {
-	wait_event_timeout(q->waiter->wq, !q->cm_pending || q->waiter->cancelled,
-			   rdmablk_cm_left(deadline));
+	wait_event_idle_timeout(q->waiter->wq, !q->cm_pending || q->waiter->cancelled,
+				rdmablk_cm_left(deadline));
 	if (q->waiter->cancelled || q->cm_pending)
 		q->why = "no answer";
 	return q->waiter->cancelled ? -ECANCELED : q->cm_pending ? -ETIMEDOUT : q->cm_status;

@@ -13,7 +13,7 @@
 #include "login_kernel.h"
 
 /* Time passes only here. */
-#define wait_event_timeout(wq, condition, left)				\
+#define wait_event_idle_timeout(wq, condition, left)				\
 	((void)(wq), jiffies += (unsigned long)(left), (condition))
 #define kfree(p)		free(p)
 

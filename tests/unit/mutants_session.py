@@ -191,13 +191,13 @@ MUTANTS = [
      "\t\tif (READ_ONCE(w->cancelled))\n\t\t\tjiffies++;\n"),
     ("an answer to the login itself is not seen", "test_probe", PROBE,
      "\twhile (!answered && time_before(jiffies, deadline)) {\n"
-     "\t\twait_event_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE",
+     "\t\twait_event_idle_timeout(w->wq, rdmablk_cm_is_done(q) || READ_ONCE",
      "\twhile (!answered && time_before(jiffies, deadline)) {\n"
-     "\t\twait_event_timeout(w->wq, READ_ONCE"),
+     "\t\twait_event_idle_timeout(w->wq, READ_ONCE"),
     ("a login that was answered begins again", "test_probe", PROBE,
      "\treturn answered && !rdmablk_cm_is_done(q) ? -ERESTART", "\treturn p.step ? -ERESTART"),
     ("a probe outlasts the deadline", "test_probe", PROBE,
-     "rdmablk_cm_left(time_before(next, deadline) ?\n\t\t\t\t\t\t   next : deadline));\n",
+     "rdmablk_cm_left(time_before(next, deadline) ?\n\t\t\t\t\t\t\tnext : deadline));\n",
      "rdmablk_cm_left(next));\n"),
     ("a probe has a queue pair of another device", "test_probe", PROBE,
      "\tif (q->cm_id->device != s->pd->device)\n\t\treturn -EXDEV;\n", ""),

@@ -13,7 +13,7 @@
 #define ERR_PTR(e)	((void *)(long)(e))
 #define wake_up_all(wq)	((void)(wq), woken())
 /* Time passes, and events arrive, only while the task waits. */
-#define wait_event_timeout(wq, condition, left)				\
+#define wait_event_idle_timeout(wq, condition, left)				\
 	do {								\
 		unsigned long until_ = jiffies + (unsigned long)(left);	\
 									\

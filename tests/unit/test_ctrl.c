@@ -20,7 +20,7 @@
 #define kfree_sensitive(p)	unmade(p)
 #define test_and_set_bit(nr, to)	({ bool w_ = test_bit(nr, to); set_bit(nr, to); w_; })
 #define wake_up_all(wq)		((void)(wq))
-#define wait_event_timeout(wq, condition, left)				\
+#define wait_event_idle_timeout(wq, condition, left)				\
 	({								\
 		(void)(wq);						\
 		if (!(condition))					\

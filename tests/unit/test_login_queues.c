@@ -27,7 +27,7 @@ typedef int16_t s16;
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define jiffies_to_msecs(j)	((unsigned int)(j))
 /* Time passes, and the target answers, only while somebody waits. */
-#define wait_event_timeout(wq, condition, left)				\
+#define wait_event_idle_timeout(wq, condition, left)				\
 	do {								\
 		(void)(wq);						\
 		if (!(condition))					\

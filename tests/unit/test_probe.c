@@ -11,7 +11,7 @@
 #define kzalloc(size, flags)	((void)(flags), unit_alloc(size))
 #define kfree(p)		unit_free(p)
 /* Time passes, and others answer, only while somebody waits. */
-#define wait_event_timeout(wq, condition, left)				\
+#define wait_event_idle_timeout(wq, condition, left)				\
 	do {								\
 		unsigned long until_ = jiffies + (unsigned long)(left);	\
 									\
