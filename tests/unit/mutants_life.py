@@ -257,16 +257,20 @@ MUTANTS = [
     ("timeouts count from an earlier outage", "test_session", SESSION,
      "\t\ts->outage.clock = jiffies;\n", ""),
     ("a task that seals the session misses a recovery", "test_session", SESSION,
-     "\t\tmod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);\n\t}\n"
-     "\tspin_unlock_irqrestore(&s->lock, flags);\n",
-     "\t}\n\tspin_unlock_irqrestore(&s->lock, flags);\n"
-     "\tmod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);\n"),
+     "\t\tmod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);\n\t}\n",
+     "\t\tspin_unlock_irqrestore(&s->lock, flags);\n"
+     "\t\tmod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);\n"
+     "\t\tspin_lock_irqsave(&s->lock, flags);\n\t}\n"),
+    ("the fence of the next connection is broken", "test_session", SESSION,
+     "\t\trdmablk_fence_break(&s->path.fence);\n\tspin_unlock_irqrestore(&s->lock, flags);\n",
+     "\t{\n\t\tspin_unlock_irqrestore(&s->lock, flags);\n"
+     "\t\trdmablk_fence_break(&s->path.fence);\n\t} else\n"
+     "\t\tspin_unlock_irqrestore(&s->lock, flags);\n"),
     ("a FLUSH waits for its time on a broken connection", "test_session", SESSION,
-     "\tif (!rdmablk_session_is_orderly(reason))\n\t\trdmablk_fence_break(&s->path.fence);\n",
-     ""),
+     "\tif (!rdmablk_session_is_orderly(reason))\n",
+     "\tif (!s)\n"),
     ("a target that goes down gets no FLUSH", "test_session", SESSION,
-     "\tif (!rdmablk_session_is_orderly(reason))\n\t\trdmablk_fence_break",
-     "\trdmablk_fence_break"),
+     "\tif (!rdmablk_session_is_orderly(reason))\n", ""),
     ("an export that is removed gets no FLUSH", "test_session", SESSION,
      "reason == RDMABLK_R_EXPORT_GONE ||\n", "\n"),
     ("a device that goes waits for a goodbye", "test_session", SESSION,
