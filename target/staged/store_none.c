@@ -114,6 +114,7 @@ static int none_open(struct store *store, const struct export_config *ec)
 	ret = file_open(&none->file, &params);
 	if (ret)
 		goto free;
+	file_probe(&none->file);
 	ret = none_start(store, none, ec);
 	if (ret)
 		goto close;

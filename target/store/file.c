@@ -201,24 +201,24 @@ static void file_direct_align(struct file *f)
 }
 
 /* Whether holes can be punched. Tries it behind the end of the file, where no data is. */
-static bool can_punch(const struct file *f, uint32_t unit)
+static bool can_punch(const struct file *f)
 {
 	struct stat st;
 
 	return !fstat(f->fd, &st) &&
 	       !fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			  (off_t)round_up((uint64_t)st.st_size, unit), unit);
+			  (off_t)round_up((uint64_t)st.st_size, f->unit), f->unit);
 }
 
 static int regular_geometry(struct file *f, uint32_t block)
 {
-	uint32_t unit = DEFAULT_ALIGN;
 	struct statfs fs;
 
 	if (fstatfs(f->fd, &fs))
 		fs.f_bsize = 0;
+	f->unit = DEFAULT_ALIGN;
 	if (fs.f_bsize >= 512 && is_power_of_two((uint64_t)fs.f_bsize))
-		unit = (uint32_t)min_u64((uint64_t)fs.f_bsize, 1U << 30);
+		f->unit = (uint32_t)min_u64((uint64_t)fs.f_bsize, 1U << 30);
 	f->stable = attribute_of(f->dev, "queue/stable_writes");
 	for (size_t i = 0; i < ARRAY_SIZE(checksummed); i++)
 		if (fs.f_bsize && fs.f_type == checksummed[i])
@@ -228,14 +228,9 @@ static int regular_geometry(struct file *f, uint32_t block)
 	if (f->direct && f->align > f->logical_block)
 		log_warn("export %s: direct I/O on %s wants blocks of %u bytes; smaller requests go through the page cache",
 			 f->name, f->path, f->align);
-	f->physical_block = unit > f->align ? unit : f->align;
-	if (f->read_only)
-		return 0;
-	f->max_zeroes = AT_ONCE;
-	if (can_punch(f, unit)) {
-		f->max_discard = AT_ONCE;
-		f->discard_granularity = unit > f->logical_block ? unit : f->logical_block;
-	}
+	f->physical_block = f->unit > f->align ? f->unit : f->align;
+	if (!f->read_only)
+		f->max_zeroes = AT_ONCE;
 	return 0;
 }
 
@@ -463,12 +458,8 @@ static int size_export(struct file *f, uint64_t size)
 
 static int measure(struct file *f, const struct file_params *params)
 {
-	int ret;
-
-	file_stamp(f, &f->found);
-	ret = file_geometry(f, params->block);
-	file_stamp(f, &f->opened);
-	return ret ?: size_export(f, params->size);
+	file_stamp(f, &f->stamp);
+	return file_geometry(f, params->block) ?: size_export(f, params->size);
 }
 
 /**
@@ -506,6 +497,24 @@ int file_open(struct file *f, const struct file_params *params)
 }
 
 /**
+ * file_probe - find out whether holes can be punched in a file, by punching one
+ * @f: open file; gets its limits for discards, and its stamp
+ *
+ * Changes the times of the file. An open that fails before has changed nothing, so a kept arena
+ * still knows the stamp.
+ */
+void file_probe(struct file *f)
+{
+	if (f->block_device || f->read_only)
+		return;
+	if (can_punch(f)) {
+		f->max_discard = AT_ONCE;
+		f->discard_granularity = f->unit > f->logical_block ? f->unit : f->logical_block;
+	}
+	file_stamp(f, &f->stamp);
+}
+
+/**
  * file_check - whether file_open() could open the file or block device of an export
  * @params: how to open it
  *
@@ -531,7 +540,7 @@ int file_check(const struct file_params *params)
 	f.fd = open(f.path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (f.fd < 0)
 		return open_failed(&f, -errno);
-	f.read_only = true;	/* or file_geometry() would try to write */
+	f.read_only = true;
 	ret = file_geometry(&f, params->block) ?: size_export(&f, params->size);
 	file_close(&f);
 	return ret;

@@ -76,6 +76,7 @@ struct file_stamp {
  *	pieces. 0: unknown
  * @align: offsets and lengths of direct I/O, bytes
  * @mem_align: addresses of direct I/O, bytes
+ * @unit: in which its file system allocates, bytes, a power of two; 0 for a device
  * @discard_granularity: bytes, a power of two; 0: cannot discard
  * @discard_alignment: offset of the first granule, bytes, below the granularity
  * @erase_granularity: granularity of file_erase(), bytes; 0: cannot erase
@@ -84,8 +85,7 @@ struct file_stamp {
  * @max_erase: largest range of file_erase(), bytes; 0: cannot erase
  * @dev: file system of a regular file; 0 for a device
  * @ino: number of the file in @dev; number of a device
- * @found: stamp right after opening
- * @opened: stamp after measuring the file, which may change its times
+ * @stamp: after opening; after file_probe(), which may change the times of the file
  * @shrunk_said: the log has said that the file has become shorter
  * @no_punch: punching a hole has failed; file_zero() does not try it again
  * @no_range: zeroing a range has failed; file_zero() does not try it again
@@ -111,6 +111,7 @@ struct file {
 	uint32_t max_io;
 	uint32_t align;
 	uint32_t mem_align;
+	uint32_t unit;
 	uint32_t discard_granularity;
 	uint32_t discard_alignment;
 	uint32_t erase_granularity;
@@ -119,14 +120,14 @@ struct file {
 	uint64_t max_erase;
 	uint64_t dev;
 	uint64_t ino;
-	struct file_stamp found;
-	struct file_stamp opened;
+	struct file_stamp stamp;
 	bool shrunk_said;
 	bool no_punch;
 	bool no_range;
 };
 
 int file_open(struct file *f, const struct file_params *params);
+void file_probe(struct file *f);
 int file_check(const struct file_params *params);
 void file_close(struct file *f);
 int file_size(const struct file *f, uint64_t *size);

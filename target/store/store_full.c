@@ -114,6 +114,7 @@ static int open_anonymous(struct store *store, const struct export_config *ec)
 
 	if (ret)
 		return ret;
+	file_probe(&full->file);
 	room = round_up(store->mapped, ROOM_UNIT);
 	full->room = min_u64(room * ROOM_FACTOR, ROOM_MAX);
 	if (full->room < room)
@@ -144,7 +145,11 @@ static int take_doubtful(struct store *store, const struct export_config *ec)
 	return 0;
 }
 
-/* Decides whether the contents of a kept arena or those of its file count. */
+/*
+ * Decides whether the contents of a kept arena or those of its file count. file_probe() has
+ * changed the stamp, which the trailer gets at once: an export that is not served after all must
+ * not make the file look newer.
+ */
 static int take_over(struct store *store, const struct export_config *ec,
 		     enum arena_state state)
 {
@@ -152,13 +157,13 @@ static int take_over(struct store *store, const struct export_config *ec,
 	case ARENA_EQUAL:
 		log_info("export %s: arena %s keeps the contents of %s", ec->name,
 			 ec->arena, ec->file);
-		return 0;
+		return note_equal(store, false);
 	case ARENA_NEWER:
 		log_warn("export %s: arena %s was not written back to %s when its daemon ended",
 			 ec->name, ec->arena, ec->file);
 		return take_newer(store, ec);
 	case ARENA_DOUBTFUL:
-		return take_doubtful(store, ec);
+		return take_doubtful(store, ec) ?: note_equal(store, true);
 	case ARENA_OLDER:
 		return arena_renew(store) ?: fill_kept(store, false);
 	}
@@ -169,7 +174,7 @@ static int open_kept(struct store *store, const struct export_config *ec)
 {
 	int empty = arena_open(store, ec), fresh, ret;
 	struct full *full = full_of(store);
-	struct arena_file file = { .stamp = full->file.found };
+	struct arena_file file = { .stamp = full->file.stamp };
 	enum arena_state state;
 
 	if (empty < 0)
@@ -187,6 +192,8 @@ static int open_kept(struct store *store, const struct export_config *ec)
 	if (ret)
 		return ret;
 	state = arena_newer(store, ec, &file, fresh);
+	file_probe(&full->file);
+	full->stamp = full->file.stamp;
 	return fresh ? fill_kept(store, empty) : take_over(store, ec, state);
 }
 
@@ -240,7 +247,7 @@ static int open_parts(struct store *store, const struct export_config *ec)
 
 	if (ret)
 		return ret;
-	full->stamp = full->file.opened;
+	full->stamp = full->file.stamp;
 	store->size = full->file.size;
 	store->physical_block = full->file.physical_block;
 	full->granule = choose_granule(full);

@@ -74,6 +74,8 @@ static void geometry(void **state)
 	assert_true(f.max_zeroes > 0);
 	assert_int_equal(f.max_erase, 0);
 	assert_int_equal(f.discard_granularity & (f.discard_granularity - 1), 0);
+	assert_int_equal(f.max_discard | f.discard_granularity, 0);
+	file_probe(&f);
 	assert_true(!f.max_discard == !f.discard_granularity);
 	assert_int_equal(!f.max_discard, !!files_run("fallocate -p -o 0 -l 4096 %s", path));
 	file_close(&f);
@@ -81,6 +83,7 @@ static void geometry(void **state)
 	assert_int_equal(open_file(&f, path, true, 0, 4096), 0);
 	assert_int_equal(f.logical_block, 4096);
 	assert_true(f.physical_block >= 4096);
+	file_probe(&f);
 	assert_int_equal(f.max_zeroes | f.max_discard | f.max_erase, 0);
 	assert_int_equal(write(f.fd, "x", 1), -1);
 	file_close(&f);

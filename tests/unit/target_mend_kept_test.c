@@ -85,6 +85,31 @@ static void mends_and_is_killed(struct cached *c)
 		;
 }
 
+/* Opening a file for writing may change its times. The next daemon must not be misled by that. */
+static void an_open_that_fails_leaves_the_two_equal(void **state)
+{
+	uint8_t epoch[RDMABLK_ID_LEN];
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("failed");
+	memcpy(epoch, c->s.epoch, sizeof(epoch));
+	full_close(&c->s);
+	/* the arena is too large for the export */
+	full_ec.size = MIB / 2;
+	assert_int_not_equal(full_open(&c->s, &full_ec), 0);
+	full_ec.size = 0;
+	/* an end before the export is served */
+	c->s = (struct store){ .ops = &store_full_ops };
+	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	full_close(&c->s);
+	assert_false(kept_is_newer(c));
+	assert_memory_equal(c->s.epoch, epoch, sizeof(epoch));
+	kept_close(c);
+}
+
 /* While the stamp of the file is taken */
 static void loses_at_the_end(struct cached *c, void (*what)(void))
 {
@@ -611,6 +636,7 @@ static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_open_that_fails_leaves_the_two_equal),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_file_that_counts_whatever_its_disk_has_lost),
 		cmocka_unit_test(a_file_that_went_back_does_not_count),

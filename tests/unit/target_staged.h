@@ -121,6 +121,7 @@ static inline void place_open(const char *in, uint64_t size, uint32_t block, boo
 	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	close(fd);
 	assert_int_equal(file_open(&p->file, &params), 0);
+	file_probe(&p->file);
 	if (!direct && p->file.direct) {
 		assert_int_equal(dup2(p->file.buffered, p->file.fd), p->file.fd);
 		close(p->file.buffered);
