@@ -23,6 +23,7 @@
 
 #define WHERE_LEN	300	/* "FILE:LINE" */
 #define DISK_PREFIX	"disk "
+#define BLANKS		" \t\v\f\r"	/* of a line, as inih takes them */
 
 /* Keys that are not options of connect; they index @seen before those of the table */
 enum own_key {
@@ -168,6 +169,14 @@ static void enter_section(struct parse *p, const char *section)
 		complain(p, p->line, "%s", strerror(ENOMEM));
 }
 
+/* Whether nothing but a comment follows in a line; a comment has a blank before it. */
+static bool is_over(const char *rest)
+{
+	size_t blanks = strspn(rest, BLANKS "\n");
+
+	return !rest[blanks] || (blanks && rest[blanks] == ';');
+}
+
 static void look_for_section(struct parse *p, const char *line)
 {
 	const char *end = *line == '[' ? strchr(line, ']') : NULL;
@@ -177,6 +186,8 @@ static void look_for_section(struct parse *p, const char *line)
 		return;
 	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
 	enter_section(p, section);
+	if (!is_over(end + 1))
+		complain(p, p->line, "text behind [%s]; keys have lines of their own", section);
 }
 
 /* --- keys ----------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 #define HOST_PREFIX	"host "
 #define LISTEN_PREFIX	"listen "
 #define BOM		"\xef\xbb\xbf"	/* at the beginning of a file; inih ignores it */
+#define BLANKS		" \t\v\f\r"	/* of a line, as inih takes them */
 
 struct parse {
 	struct config *cfg;
@@ -104,9 +105,17 @@ static const char *section_end(const char *line)
 	return last;
 }
 
+/* Whether nothing but a comment follows in a line; a comment has a blank before it. */
+static bool is_over(const char *rest)
+{
+	size_t blanks = strspn(rest, BLANKS "\n");
+
+	return !rest[blanks] || (blanks && rest[blanks] == ';');
+}
+
 static void look_for_section(struct parse *p, const char *line)
 {
-	char section[RDMABLK_NAME_LEN * 2];
+	char section[RDMABLK_NAME_LEN * 2], where[CONFIG_WHERE];
 	const char *end;
 
 	line += strspn(line, " \t");
@@ -115,6 +124,10 @@ static void look_for_section(struct parse *p, const char *line)
 		return;
 	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
 	enter_section(p, section);
+	if (is_over(end + 1))
+		return;
+	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
+	config_error(p->cfg, where, "text behind [%s]; keys have lines of their own", section);
 }
 
 static char *read_line(char *buf, int size, void *stream)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Lines of the daemon's configuration file: what counts as a section, what as a key, and that
+ * nothing of a line is dropped in silence.
+ *
+ * Sources: target/config/config_file.c
+ * Libraries: inih
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../target/base/util.h"
+#include "../../target/config/config.h"
+
+#define TARGET	"[target]\nlisten = 127.0.0.1\n"
+#define DISK	"[export d]\ntype = memory\nsize = 1M\n"
+
+/* Reads @text into @cfg. Return: the complaints, to be freed */
+static char *read_text(struct config *cfg, const char *text)
+{
+	FILE *file = fmemopen((void *)text, strlen(text), "r");
+	char *said;
+	size_t len;
+
+	config_init(cfg);
+	cfg->complaints = open_memstream(&said, &len);
+	assert_int_equal(config_read_stream(cfg, "test", file), 0);
+	fclose(cfg->complaints);
+	cfg->complaints = NULL;
+	fclose(file);
+	return said;
+}
+
+static void complains(const char *text, const char *want)
+{
+	struct config cfg;
+	char *said = read_text(&cfg, text);
+
+	assert_string_equal(said, want);
+	assert_int_equal(!*want, !cfg.errors);
+	free(said);
+	config_free(&cfg);
+}
+
+static void text_behind_a_section_is_an_error(void **state)
+{
+	static const char * const wrong[] = { " ro = yes", "x", "]", ";x", " # x" };
+	static const char * const right[] = { "", " ", "\t\r", " ;", "\t; ro = yes" };
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		snprintf(text, sizeof(text), TARGET "[export d]%s\nsize = 1M\n", wrong[i]);
+		complains(text, "test:3: text behind [export d]; keys have lines of their own\n");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(right); i++) {
+		snprintf(text, sizeof(text), TARGET "[export d]%s\nsize = 1M\n", right[i]);
+		complains(text, "");
+	}
+	complains("[listen [::1]:7] x\n",
+		  "test:1: text behind [listen [::1]:7]; keys have lines of their own\n");
+	complains("[listen [::1]:7] ; x\n" DISK, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_behind_a_section_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
