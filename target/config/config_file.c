@@ -2,7 +2,8 @@
 /*
  * The INI file. inih tells its handler neither the number of a line nor the beginning of a
  * section. So the reader below counts lines and looks for sections, and also sees an export
- * without any key.
+ * without any key. It removes indentation, which inih would take for the continuation of a
+ * value.
  */
 #include <errno.h>
 #include <ini.h>
@@ -118,7 +119,6 @@ static void look_for_section(struct parse *p, const char *line)
 	char section[RDMABLK_NAME_LEN * 2], where[CONFIG_WHERE];
 	const char *end;
 
-	line += strspn(line, " \t");
 	end = *line == '[' ? section_end(line) : NULL;
 	if (!end)
 		return;
@@ -130,19 +130,30 @@ static void look_for_section(struct parse *p, const char *line)
 	config_error(p->cfg, where, "text behind [%s]; keys have lines of their own", section);
 }
 
+/* Begins a line: removes what stands before its text. */
+static void begin_line(struct parse *p, char *line)
+{
+	const char *text = line;
+
+	if (!p->line++)
+		text = after(text, BOM) ?: text;
+	text += strspn(text, BLANKS);
+	memmove(line, text, strlen(text) + 1);
+	look_for_section(p, line);
+}
+
 static char *read_line(char *buf, int size, void *stream)
 {
 	struct parse *p = stream;
+	bool begins = !p->too_long;
 	size_t len;
 
 	if (!fgets(buf, size, p->file))
 		return NULL;
-	if (!p->too_long) {
-		p->line++;
-		look_for_section(p, p->line == 1 ? after(buf, BOM) ?: buf : buf);
-	}
 	len = strlen(buf);
 	p->too_long = len && buf[len - 1] != '\n' && !feof(p->file);
+	if (begins)
+		begin_line(p, buf);
 	if (p->too_long) {
 		char where[CONFIG_WHERE];
 

@@ -68,9 +68,29 @@ static void text_behind_a_section_is_an_error(void **state)
 	complains("[listen [::1]:7] ; x\n" DISK, "");
 }
 
+static void indentation_means_nothing(void **state)
+{
+	struct config cfg;
+
+	(void)state;
+	free(read_text(&cfg, "  [target]\n\tlisten = 127.0.0.1\n  name = a\n\t\n\t; x\n\v\f# x\n"
+		       " [export d]\n\r type = memory\n  size = 1M\n"));
+	assert_int_equal(cfg.errors, 0);
+	assert_int_equal(cfg.nr_listen, 1);
+	assert_string_equal(cfg.name, "a");
+	assert_int_equal(TAILQ_FIRST(&cfg.exports)->size, 1 << 20);
+	config_free(&cfg);
+	complains(TARGET DISK "  sze = 2M\n",
+		  "test:6: unknown key \"sze\"; did you mean \"size\"?\n");
+	complains(" \v[target]\n auth = psk\n \v[exports d]\n x = 1\n",
+		  "test:3: unknown section [exports d]; did you mean [export NAME]?\n");
+	complains("\xef\xbb\xbf  [target]\n  name = a\n", "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(indentation_means_nothing),
 		cmocka_unit_test(text_behind_a_section_is_an_error),
 	};
 
