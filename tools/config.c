@@ -23,6 +23,7 @@
 
 #define WHERE_LEN	300	/* "FILE:LINE" */
 #define DISK_PREFIX	"disk "
+#define BOM		"\xef\xbb\xbf"	/* at the beginning of a file; inih ignores it */
 #define BLANKS		" \t\v\f\r"	/* of a line, as inih takes them */
 
 /* Keys that are not options of connect; they index @seen before those of the table */
@@ -321,7 +322,8 @@ static char *read_line(char *buf, int size, void *stream)
 		buf[0] = '\0';
 		return buf;
 	}
-	indent = strspn(buf, " \t");
+	indent = p->line == 1 && !strncmp(buf, BOM, strlen(BOM)) ? strlen(BOM) : 0;
+	indent += strspn(buf + indent, BLANKS);
 	memmove(buf, buf + indent, len + 1 - indent);
 	look_for_section(p, buf);
 	return buf;
