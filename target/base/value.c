@@ -319,7 +319,8 @@ bool value_networks_ok(const char *text)
 
 /*
  * Looks for a network of @most bits, which is an address if these are all, inside a network of a
- * list; ignores networks of fewer bits than @least.
+ * list; ignores networks of fewer bits than @least. IPv4 has all of ::ffff:0:0/96, and so a
+ * network of fewer bits has IPv6 alone.
  */
 static bool in_list(const char *text, const struct in6_addr *ip, unsigned int most,
 		    unsigned int least)
@@ -328,6 +329,8 @@ static bool in_list(const char *text, const struct in6_addr *ip, unsigned int mo
 	struct in6_addr net;
 	unsigned int bits;
 
+	if (IN6_IS_ADDR_V4MAPPED(ip) && least < 96)
+		least = 96;
 	while (copy && (word = strsep(&rest, ", \t")))
 		if (*word && read_network(word, &net, &bits) && bits >= least &&
 		    bits <= most && same_bits(ip, &net, bits))
