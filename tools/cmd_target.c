@@ -4,6 +4,7 @@
  * rdmablkd. Request and answer are a line of JSON each, over the daemon's socket. The
  * daemon checks the contents; this file checks only the form of the command line.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -430,9 +431,19 @@ static int write_text(const char *path, const char *text)
 	return -ret;
 }
 
+/* Whether a text has control bytes other than those of @but. */
+static bool has_control(const char *text, const char *but)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text) && !strchr(but, *text))
+			return true;
+	return false;
+}
+
 /*
  * The user that runs the daemon may not be trusted with root's files. Then the daemon does not
- * choose the place of the file. The text has only exports and hosts in any case.
+ * choose the place of the file. The text has only exports and hosts in any case, and nothing
+ * that a reader of the file skips before a section, or that a terminal obeys.
  */
 static const char *refuse_saved(const char *path, const char *text, uid_t uid)
 {
@@ -442,6 +453,10 @@ static const char *refuse_saved(const char *path, const char *text, uid_t uid)
 		return "the daemon must be started with an absolute path of its configuration";
 	if (uid != geteuid() && strcmp(path, SAVED_FILE))
 		return "a daemon of another user may choose no other file than " SAVED_FILE;
+	if (!strncmp(text, "\xef\xbb\xbf", 3))
+		return "the text of the daemon begins with a byte order mark";
+	if (has_control(text, "\n\t"))
+		return "the text of the daemon has a control byte";
 	for (line = text; line; line = next ? next + 1 : NULL) {
 		next = strchr(line, '\n');
 		line += strspn(line, " \t");
@@ -460,6 +475,9 @@ static int save(const struct target_args *args, struct json_object *answer, uid_
 	char *old;
 	int err;
 
+	if (has_control(path, ""))
+		return report_failure(EPERM, "target save",
+				      "the path of the daemon has a control byte");
 	if (why)
 		return report_failure(EPERM, "target save", "%s: %s", path, why);
 	err = read_text(path, &old);
