@@ -11,21 +11,36 @@
 #include "base/util.h"
 #include "config/config.h"
 
-static uint64_t io_threads(void)
+/*
+ * The defaults that depend on the host, as they are at the start. Later the host may get
+ * another name or more processors; then a reload of the same file must find no difference.
+ */
+static struct {
+	uint64_t io_threads;	/* 0: not known yet */
+	char name[RDMABLK_NAME_LEN];
+} of_host;
+
+static void ask_host(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct utsname host;
 
-	return cpus > 0 ? min_u64((uint64_t)cpus, CONFIG_IO_THREADS) : 1;
+	of_host.io_threads = cpus > 0 ? min_u64((uint64_t)cpus, CONFIG_IO_THREADS) : 1;
+	snprintf(of_host.name, sizeof(of_host.name), "%.*s", RDMABLK_NAME_LEN - 1,
+		 !uname(&host) && value_name_ok(host.nodename, RDMABLK_NAME_LEN) ?
+		 host.nodename : "rdmablkd");
 }
 
 /**
  * config_init - set the defaults
  * @cfg: result
+ *
+ * The first call is that of the start, before there is a second thread.
  */
 void config_init(struct config *cfg)
 {
-	struct utsname host;
-
+	if (!of_host.io_threads)
+		ask_host();
 	*cfg = (struct config){
 		.log_level = LOG_INFO,
 		.keep_alive_min = 500,
@@ -44,15 +59,13 @@ void config_init(struct config *cfg)
 		.max_logins_addr = 64,
 		.login_rate = 64,
 		.scratch = RDMABLK_MAX_SCRATCH,
-		.io_threads = io_threads(),
+		.io_threads = of_host.io_threads,
 	};
 	TAILQ_INIT(&cfg->exports);
 	TAILQ_INIT(&cfg->hosts);
 	TAILQ_INIT(&cfg->listens);
 	cfg->state_dir = strdup("/var/lib/rdmablkd");
-	cfg->name = strdup(!uname(&host) &&
-			   value_name_ok(host.nodename, RDMABLK_NAME_LEN) ?
-			   host.nodename : "rdmablkd");
+	cfg->name = strdup(of_host.name);
 }
 
 /**

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 
 #include "../../target/admin/control.h"
 #include "../../target/base/log.h"
@@ -484,6 +485,51 @@ static void a_reload_without_an_address_opens_nothing(void **state)
 	}
 }
 
+static bool host_differs;
+
+/* These two are in the place of the C library's. */
+int uname(struct utsname *host)
+{
+	static int (*real)(struct utsname *host);
+	int ret;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "uname");
+	ret = real(host);
+	if (host_differs)
+		snprintf(host->nodename, sizeof(host->nodename), "renamed");
+	return ret;
+}
+
+long sysconf(int name)
+{
+	static long (*real)(int name);
+	long n;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "sysconf");
+	n = real(name);
+	return host_differs && name == _SC_NPROCESSORS_ONLN ? (n == 1) + 1 : n;
+}
+
+/* The daemon keeps the defaults of its start, until the file says something else. */
+static void a_reload_on_a_changed_host_changes_nothing(void **state)
+{
+	char text[512];
+
+	(void)state;
+	host_differs = true;
+	for (int said = 0; said < 2; said++) {
+		snprintf(text, sizeof(text), "[target]\nlisten = 127.0.0.1\n%s" FIRST, said ?
+			 "name = renamed\nio-threads = 64\n" : "");
+		files_text(files_path("conf"), text);
+		assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
+		assert_int_equal(reports("name"), said);
+		assert_int_equal(reports("io-threads"), said);
+	}
+	host_differs = false;
+}
+
 /* The new configuration protects by keys what the daemon would show to every host. */
 static void a_reload_adds_nothing_that_wants_keys(void **state)
 {
@@ -921,6 +967,7 @@ int main(void)
 		cmocka_unit_test(networks_of_exports_narrow_at_once),
 		cmocka_unit_test(networks_of_exports_do_not_wait),
 		cmocka_unit_test(a_reload_without_an_address_opens_nothing),
+		cmocka_unit_test(a_reload_on_a_changed_host_changes_nothing),
 		cmocka_unit_test(a_reload_adds_nothing_that_wants_keys),
 		cmocka_unit_test(a_socket),
 		cmocka_unit_test(bad_clients),
