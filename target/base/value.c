@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -177,6 +176,48 @@ void value_uuid_text(const uint8_t *uuid, char *out)
 	}
 }
 
+/* Writes an address as text. @scope: its interface, or empty */
+static void address_text(const struct sockaddr *sa, const char *scope, char *out, bool port)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
+	char host[INET6_ADDRSTRLEN + IF_NAMESIZE] = "?";
+	bool v6 = sa->sa_family == AF_INET6;
+	unsigned int number;
+	size_t len;
+
+	if (v6)
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
+	else if (sa->sa_family == AF_INET)
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+	len = strlen(host);
+	if (*scope)
+		snprintf(host + len, sizeof(host) - len, "%%%s", scope);
+	number = ntohs(v6 ? in6->sin6_port : in->sin_port);
+	if (!port)
+		snprintf(out, ADDR_TEXT, "%s", host);
+	else
+		snprintf(out, ADDR_TEXT, v6 ? "[%s]:%u" : "%s:%u", host, number);
+}
+
+/**
+ * value_address_text - write an address as text
+ * @sa: IPv4 or IPv6. Two interfaces may have one link-local address, so that its text has
+ *	the interface, too
+ * @out: result, ADDR_TEXT bytes
+ * @port: whether to write the port, too
+ */
+void value_address_text(const struct sockaddr *sa, char *out, bool port)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
+	char scope[IF_NAMESIZE] = "";
+
+	if (sa->sa_family == AF_INET6 && in6->sin6_scope_id &&
+	    !if_indextoname(in6->sin6_scope_id, scope))
+		snprintf(scope, sizeof(scope), "%u", in6->sin6_scope_id);
+	address_text(sa, scope, out, port);
+}
+
 /* Split "[v6]:port", "v6" or "v4:port" in place. */
 static int split_address(char *text, char **host, char **port)
 {
@@ -204,8 +245,53 @@ static int split_address(char *text, char **host, char **port)
 }
 
 /**
+ * value_scope_ok - whether a text may be the interface of a link-local address
+ * @text: text; names are as the kernel takes them
+ *
+ * Return: true: it may; there need not be such an interface.
+ */
+bool value_scope_ok(const char *text)
+{
+	const char *c;
+
+	if (!strcmp(text, ".") || !strcmp(text, ".."))
+		return false;
+	for (c = text; *c; c++)
+		if (iscntrl((unsigned char)*c) || strchr(" /:]", *c))
+			return false;
+	return c > text && c - text < IF_NAMESIZE;
+}
+
+/**
+ * value_scope - find an interface
+ * @text: its name, or its number
+ *
+ * Return: its number; 0: there is no such interface at present.
+ */
+uint32_t value_scope(const char *text)
+{
+	uint32_t index = if_nametoindex(text);
+	uint64_t n;
+
+	return index || value_number(text, &n) || n > UINT32_MAX ? index : (uint32_t)n;
+}
+
+/* Takes the interface off an address. Return: whether it may have that one, or has none. */
+static bool take_scope(const struct addrinfo *info, const char *scope, struct listen_addr *out)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)info->ai_addr;
+
+	if (!scope)
+		return true;
+	snprintf(out->scope, sizeof(out->scope), "%s", scope);
+	return info->ai_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) &&
+	       value_scope_ok(scope);
+}
+
+/**
  * value_address - parse a numeric address to listen on
- * @text: ADDR, ADDR:PORT, [ADDR] or [ADDR]:PORT; IPv6 may carry %interface
+ * @text: ADDR, ADDR:PORT, [ADDR] or [ADDR]:PORT; a link-local ADDR may carry %interface, which
+ *	need not exist
  * @out: set on success; the port is RDMABLK_PORT unless given
  *
  * Return: 0 or -EINVAL.
@@ -219,7 +305,8 @@ int value_address(const char *text, struct listen_addr *out)
 	uint64_t number = RDMABLK_PORT;
 	char copy[2 * ADDR_TEXT], service[8];
 	struct addrinfo *info;
-	char *host, *port;
+	char *host, *port, *scope;
+	bool right;
 
 	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
 		return -EINVAL;
@@ -228,12 +315,35 @@ int value_address(const char *text, struct listen_addr *out)
 	if (port && (value_number(port, &number) || !number || number > 65535))
 		return -EINVAL;
 	snprintf(service, sizeof(service), "%u", (unsigned int)number);
+	scope = strchr(host, '%');
+	if (scope)
+		*scope++ = '\0';
 	if (getaddrinfo(host, service, &hints, &info))
 		return -EINVAL;
 	memset(out, 0, sizeof(*out));
 	memcpy(&out->sa, info->ai_addr, info->ai_addrlen);
+	right = take_scope(info, scope, out);
 	freeaddrinfo(info);
-	value_address_text((struct sockaddr *)&out->sa, out->text, true);
+	address_text((struct sockaddr *)&out->sa, out->scope, out->text, true);
+	return right ? 0 : -EINVAL;
+}
+
+/**
+ * value_bind_address - the address to bind to
+ * @addr: parsed
+ * @out: result, with the number that the interface of @addr has at present
+ *
+ * Return: 0; -ENODEV: there is no such interface.
+ */
+int value_bind_address(const struct listen_addr *addr, struct sockaddr_storage *out)
+{
+	uint32_t scope = addr->scope[0] ? value_scope(addr->scope) : 0;
+
+	if (addr->scope[0] && !scope)
+		return -ENODEV;
+	*out = addr->sa;
+	if (scope)
+		((struct sockaddr_in6 *)out)->sin6_scope_id = scope;
 	return 0;
 }
 
@@ -407,48 +517,6 @@ static char *add_inner(char *list, const char *from, const char *in)
 char *value_networks_both(const char *a, const char *b)
 {
 	return add_inner(add_inner(strdup(""), a, b), b, a);
-}
-
-/* Appends the interface of an IPv6 address, if it has one. */
-static void add_scope(const struct sockaddr_in6 *in6, char *host, size_t size)
-{
-	size_t len = strlen(host);
-	char name[IF_NAMESIZE];
-
-	if (!in6->sin6_scope_id)
-		return;
-	if (if_indextoname(in6->sin6_scope_id, name))
-		snprintf(host + len, size - len, "%%%s", name);
-	else
-		snprintf(host + len, size - len, "%%%u", in6->sin6_scope_id);
-}
-
-/**
- * value_address_text - write an address as text
- * @sa: IPv4 or IPv6. Two interfaces may have one link-local address, so that its text has
- *	the interface, too
- * @out: result, ADDR_TEXT bytes
- * @port: whether to write the port, too
- */
-void value_address_text(const struct sockaddr *sa, char *out, bool port)
-{
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)sa;
-	const struct sockaddr_in *in = (const struct sockaddr_in *)sa;
-	char host[INET6_ADDRSTRLEN + IF_NAMESIZE] = "?";
-	bool v6 = sa->sa_family == AF_INET6;
-	unsigned int number;
-
-	if (v6) {
-		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-		add_scope(in6, host, sizeof(host));
-	} else if (sa->sa_family == AF_INET) {
-		inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-	}
-	number = ntohs(v6 ? in6->sin6_port : in->sin_port);
-	if (!port)
-		snprintf(out, ADDR_TEXT, "%s", host);
-	else
-		snprintf(out, ADDR_TEXT, v6 ? "[%s]:%u" : "%s:%u", host, number);
 }
 
 /**

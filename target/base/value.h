@@ -2,11 +2,12 @@
 /*
  * Values of options and configuration keys: text to number, size, address, and which hosts may
  * use an export, with which rights.
- * PURE: no state, no I/O but getaddrinfo() on numeric addresses.
+ * PURE: no state, no I/O but getaddrinfo() on numeric addresses and the numbers of interfaces.
  */
 #ifndef RDMABLKD_VALUE_H
 #define RDMABLKD_VALUE_H
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,11 +24,13 @@
 
 /**
  * struct listen_addr - where to listen
- * @sa: address and port
- * @text: the same, for people
+ * @sa: address and port, without the number of the interface, which may not exist yet
+ * @scope: interface of a link-local address; empty: none was given
+ * @text: all of that, for people
  */
 struct listen_addr {
 	struct sockaddr_storage sa;
+	char scope[IF_NAMESIZE];
 	char text[ADDR_TEXT];
 };
 
@@ -47,6 +50,9 @@ int value_bool(const char *text, bool *out);
 int value_uuid(const char *text, uint8_t *out);
 int value_date(const char *text, int64_t *out);
 int value_address(const char *text, struct listen_addr *out);
+bool value_scope_ok(const char *text);
+uint32_t value_scope(const char *text);
+int value_bind_address(const struct listen_addr *addr, struct sockaddr_storage *out);
 struct in6_addr value_ip(const struct sockaddr *sa);
 bool value_networks_ok(const char *text);
 bool value_in_networks(const char *text, const struct sockaddr *sa);

@@ -220,10 +220,17 @@ static const char *bind_text(int error)
 	}
 }
 
+#define NO_INTERFACE	"there is no such interface"
+
 static int listener_try(struct listener *l, const char **step)
 {
-	int on = 1;
+	struct sockaddr_storage at;
+	int ret, on = 1;
 
+	*step = NO_INTERFACE;
+	ret = value_bind_address(l->addr, &at);
+	if (ret)
+		return ret;
 	*step = "cannot open the RDMA connection manager";
 	l->id = cm_create_id(&l->cm);
 	if (!l->id)
@@ -232,11 +239,11 @@ static int listener_try(struct listener *l, const char **step)
 	if (rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on,
 			    sizeof(on)))
 		return -errno;
-	if (l->addr->sa.ss_family == AF_INET6 &&
+	if (at.ss_family == AF_INET6 &&
 	    rdma_set_option(l->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on,
 			    sizeof(on)))
 		return -errno;
-	if (rdma_bind_addr(l->id, (struct sockaddr *)&l->addr->sa)) {
+	if (rdma_bind_addr(l->id, (struct sockaddr *)&at)) {
 		*step = bind_text(errno);
 		return -errno;
 	}
@@ -321,13 +328,20 @@ int listener_open_all(const struct config *cfg)
 	return 0;
 }
 
-static int try_address(struct rdma_cm_id *id, const struct listen_addr *addr)
+/* Return: NULL, or what went wrong, with @error */
+static const char *try_address(struct rdma_cm_id *id, const struct listen_addr *addr, int *error)
 {
-	struct sockaddr_storage any_port = addr->sa;
+	struct sockaddr_storage any_port;
 
+	*error = -value_bind_address(addr, &any_port);
+	if (*error)
+		return NO_INTERFACE;
 	/* A daemon may be listening on the port. IPv4 and IPv6 have it at the same place. */
 	((struct sockaddr_in *)(void *)&any_port)->sin_port = 0;
-	return rdma_bind_addr(id, (struct sockaddr *)&any_port) ? errno : 0;
+	if (!rdma_bind_addr(id, (struct sockaddr *)&any_port))
+		return NULL;
+	*error = errno;
+	return bind_text(errno);
 }
 
 /**
@@ -344,8 +358,7 @@ int listener_check(const struct listen_addr *addr)
 	int error = errno;
 
 	if (id) {
-		error = try_address(id, addr);
-		step = bind_text(error);
+		step = try_address(id, addr, &error);
 		rdma_destroy_id(id);
 	}
 	if (error)

@@ -634,6 +634,43 @@ static void an_interface_makes_another_address(void **state)
 	assert_string_equal(addr.text, "[fe80::1%lo]:7");
 }
 
+/* The configuration is right before the interface is there. */
+static void an_interface_is_looked_for_when_the_daemon_binds(void **state)
+{
+	static const char *const wrong[] = {
+		"fe80::1%", "fe80::1%a/b", "fe80::1%a b", "fe80::1%a]", "fe80::1%..",
+		"fe80::1%a234567890123456", "fd99::1%lo", "127.0.0.1%lo", "[fe80::1]%lo",
+	};
+	struct config other = { .nr_listen = 1 };
+	struct listen_addr addr;
+	char at[ADDR_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(value_address(wrong[i], &addr), -EINVAL);
+	assert_int_equal(value_address("fe80::1%a23456789012345", &addr), 0);
+	assert_string_equal(addr.text, "[fe80::1%a23456789012345]:20420");
+	assert_int_equal(listener_check(&addr), -ENODEV);
+	assert_int_equal(bound.sin6_family, AF_UNSPEC);
+	listener_close_all();
+	other.listen = &addr;
+	assert_int_equal(listener_open_all(&other), -ENODEV);
+	listener_close_all();
+	for (int numbered = 0; numbered < 2; numbered++) {
+		assert_int_equal(value_address(numbered ? "[fe80::1%1]:7" : "[fe80::1%lo]:7",
+					       &addr), 0);
+		assert_int_equal(listener_check(&addr), 0);
+		assert_int_equal(bound.sin6_scope_id, 1);
+		assert_int_equal(bound.sin6_port, 0);
+		assert_int_equal(listener_open_all(&other), 0);
+		value_address_text((struct sockaddr *)&bound, at, true);
+		assert_string_equal(at, "[fe80::1%lo]:7");
+		listener_close_all();
+		memset(&bound, 0, sizeof(bound));
+	}
+	assert_int_equal(listener_open_all(&cfg), 0);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, all_end)
 
 static const struct CMUnitTest tests[] = {
@@ -647,6 +684,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(an_address_begins_so_many_logins_in_a_second),
 	TEST(a_known_address_begins_any_number_of_logins),
 	TEST(many_addresses_are_no_way_out),
+	TEST(an_interface_is_looked_for_when_the_daemon_binds),
 	TEST(a_flood_keeps_no_known_address_out),
 	TEST(an_address_may_not_come_to_each_listener),
 	TEST(all_losers_end_that_wait_for_their_turn),

@@ -303,9 +303,12 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, siz
 	return 0;
 }
 
+static struct sockaddr_in6 bound;	/* the last IPv6 address that an id was bound to */
+
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {
-	(void)addr;
+	if (addr->sa_family == AF_INET6)
+		bound = *(struct sockaddr_in6 *)addr;
 	id->verbs = &verbs;
 	return 0;
 }
