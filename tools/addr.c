@@ -14,6 +14,7 @@
 #include <string.h>
 #include <arpa/inet.h>
 
+#include "../target/base/value.h"
 #include "addr.h"
 #include "util.h"
 
@@ -222,34 +223,81 @@ struct addrinfo *addr_resolve(const struct addr_export *where, char *why,
 		      addr_is_numeric(where->host) ? AI_NUMERICHOST : 0, why, size);
 }
 
+/* Takes an IPv6 address. @scope: its interface, or NULL. Returns 0 or -1. */
+static int source_v6(const char *host, const char *scope, struct addr_source *source,
+		     char *why, size_t size)
+{
+	struct sockaddr_in6 *in6 = (void *)&source->addr;
+	bool local;
+
+	if (inet_pton(AF_INET6, host, &in6->sin6_addr) != 1)
+		return refuse(why, size, "not an IPv4 or IPv6 address");
+	local = IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
+	if (local && !scope)
+		return refuse(why, size, "%s is link-local and needs an interface: %s%%eth0",
+			      host, host);
+	if (scope && !local)
+		return refuse(why, size, "%s is not link-local and has no interface", host);
+	if (scope && !value_scope_ok(scope))
+		return refuse(why, size, "'%s' is no name of an interface", scope);
+	in6->sin6_family = AF_INET6;
+	source->len = sizeof(*in6);
+	snprintf(source->scope, sizeof(source->scope), "%s", scope ? scope : "");
+	return 0;
+}
+
 /**
  * addr_parse_source() - a numeric address of this host, brackets optional
  * @text: what the user wrote
+ * @source: result, without the number of the interface
  * @why: what is wrong with it
  * @size: bytes of @why
  *
- * Returns a list of one for freeaddrinfo(), or NULL.
+ * Returns 0 or -1.
  */
-struct addrinfo *addr_parse_source(const char *text, char *why, size_t size)
+int addr_parse_source(const char *text, struct addr_source *source, char *why, size_t size)
 {
-	char host[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
+	struct sockaddr_in *in = (void *)&source->addr;
+	char host[INET6_ADDRSTRLEN + IF_NAMESIZE + 1], *scope;
 	size_t len = strlen(text);
 
 	if (len > 2 && text[0] == '[' && text[len - 1] == ']') {
 		text++;
 		len -= 2;
 	}
-	if (!len || len >= sizeof(host)) {
-		refuse(why, size, "not an IPv4 or IPv6 address");
-		return NULL;
-	}
+	if (len >= sizeof(host))
+		return refuse(why, size, "not an IPv4 or IPv6 address");
 	memcpy(host, text, len);
 	host[len] = '\0';
-	if (!addr_is_numeric(host)) {
-		refuse(why, size, "not an IPv4 or IPv6 address");
-		return NULL;
-	}
-	return lookup(host, "0", AI_NUMERICHOST, why, size);
+	scope = strchr(host, '%');
+	if (scope)
+		*scope++ = '\0';
+	*source = (struct addr_source) { .len = sizeof(*in) };
+	if (scope || inet_pton(AF_INET, host, &in->sin_addr) != 1)
+		return source_v6(host, scope, source, why, size);
+	in->sin_family = AF_INET;
+	return 0;
+}
+
+/**
+ * addr_find_source() - looks for the interface of an address of this host
+ * @source: as parsed; gets the number of its interface, if it has one
+ * @why: result after an error: that it does not exist at present
+ * @size: bytes of @why
+ *
+ * Returns 0 or -1.
+ */
+int addr_find_source(struct addr_source *source, char *why, size_t size)
+{
+	struct sockaddr_in6 *in6 = (void *)&source->addr;
+
+	if (!source->scope[0])
+		return 0;
+	in6->sin6_scope_id = value_scope(source->scope);
+	if (!in6->sin6_scope_id)
+		return refuse(why, size, "there is no interface %s, which the source address has",
+			      source->scope);
+	return 0;
 }
 
 /**

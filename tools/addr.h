@@ -2,6 +2,7 @@
 #ifndef RDMABLK_TOOLS_ADDR_H
 #define RDMABLK_TOOLS_ADDR_H
 
+#include <net/if.h>
 #include <netdb.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,12 +25,25 @@ struct addr_export {
 	char name[RDMABLK_NAME_LEN];
 };
 
+/**
+ * struct addr_source - an address of this host
+ * @addr: IPv4 or IPv6; AF_UNSPEC: none was given
+ * @len: bytes of @addr
+ * @scope: interface of a link-local address, which may not exist yet; else ""
+ */
+struct addr_source {
+	struct sockaddr_storage addr;
+	socklen_t len;
+	char scope[IF_NAMESIZE];
+};
+
 int addr_parse_host(const char *text, struct addr_export *where, char *why, size_t size);
 int addr_parse_export(const char *text, struct addr_export *where,
 		      char *why, size_t size);
 struct addrinfo *addr_resolve(const struct addr_export *where, char *why,
 			      size_t size);
-struct addrinfo *addr_parse_source(const char *text, char *why, size_t size);
+int addr_parse_source(const char *text, struct addr_source *source, char *why, size_t size);
+int addr_find_source(struct addr_source *source, char *why, size_t size);
 bool addr_is_numeric(const char *host);
 void addr_format(const struct sockaddr *addr, char text[ADDR_TEXT_LEN]);
 

@@ -115,10 +115,8 @@ int cmd_connect(const struct command_info *command, int argc, char **argv)
 	ret = opts_parse(command, argc, argv, set, &request);
 	if (!ret)
 		ret = parse_operand(argv, &request);
-	if (!ret) {
-		snprintf(what, sizeof(what), "connect %.380s", argv[optind]);
-		ret = run(&request, what);
-	}
-	connect_clear(&request);
-	return ret;
+	if (ret)
+		return ret;
+	snprintf(what, sizeof(what), "connect %.380s", argv[optind]);
+	return run(&request, what);
 }

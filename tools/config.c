@@ -443,10 +443,6 @@ int config_read(const char *path, struct config *config)
  */
 void config_clear(struct config *config)
 {
-	size_t i;
-
-	for (i = 0; i < config->nr; i++)
-		connect_clear(&config->disk[i].request);
 	free(config->disk);
 	drop_in_free(&config->drop_in);
 	config->disk = NULL;

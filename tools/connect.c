@@ -70,17 +70,6 @@ int connect_set_host_id(struct connect_request *request, const char *text)
 }
 
 /**
- * connect_clear() - frees what a request holds
- * @request: without source afterwards
- */
-void connect_clear(struct connect_request *request)
-{
-	if (request->source)
-		freeaddrinfo(request->source);
-	request->source = NULL;
-}
-
-/**
  * connect_read_host_id() - takes the identity from its file
  * @request: gets it, unless it has one
  * @failure: result, with the name of the file in its text
@@ -122,10 +111,9 @@ static void put_request(struct nlmsghdr *nlh,
 	mnl_attr_put(nlh, RDMABLK_ATTR_TARGET, target->ai_addrlen,
 		     target->ai_addr);
 	mnl_attr_put_strz(nlh, RDMABLK_ATTR_EXPORT, request->where.name);
-	if (request->source)
-		mnl_attr_put(nlh, RDMABLK_ATTR_SOURCE,
-			     request->source->ai_addrlen,
-			     request->source->ai_addr);
+	if (request->source.addr.ss_family != AF_UNSPEC)
+		mnl_attr_put(nlh, RDMABLK_ATTR_SOURCE, request->source.len,
+			     &request->source.addr);
 	if (request->has_host_id)
 		mnl_attr_put(nlh, RDMABLK_ATTR_HOST_ID,
 			     sizeof(request->host_id), request->host_id);
@@ -263,6 +251,7 @@ static int try_all(struct nl *nl, const struct connect_request *request,
 		   const struct addrinfo *targets, struct device *device,
 		   struct nl_failure *failure)
 {
+	const sa_family_t family = request->source.addr.ss_family;
 	const struct addrinfo *target;
 	struct nl_failure ignored;
 	int ret = nl_fail(failure, EAFNOSUPPORT,
@@ -270,8 +259,7 @@ static int try_all(struct nl *nl, const struct connect_request *request,
 			  request->where.host);
 
 	for (target = targets; target; target = target->ai_next) {
-		if (request->source &&
-		    request->source->ai_family != target->ai_family)
+		if (family != AF_UNSPEC && family != target->ai_family)
 			continue;
 		ret = try_address(nl, request, target, device, failure);
 		if (!ret)
@@ -325,18 +313,21 @@ int connect_run(const struct connect_request *request, struct device *device,
 		struct nl_failure *failure)
 {
 	__cleanup(nl_closep) struct nl *nl = nl_open(failure);
+	struct connect_request found = *request;
 	struct addrinfo *targets;
 	char why[200];
 	int ret;
 
 	if (!nl)
 		return -1;
+	if (addr_find_source(&found.source, why, sizeof(why)))
+		return nl_fail(failure, ENODEV, "%s", why);
 	if (request->key[0])
 		keyring_open();
 	targets = addr_resolve(&request->where, why, sizeof(why));
 	if (!targets)
 		return nl_fail(failure, EHOSTUNREACH, "%s", why);
-	ret = try_all(nl, request, targets, device, failure);
+	ret = try_all(nl, &found, targets, device, failure);
 	freeaddrinfo(targets);
 	return ret;
 }

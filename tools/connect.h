@@ -15,7 +15,7 @@
 /**
  * struct connect_request - the export to connect to, and how
  * @where: the export
- * @source: address to connect from, or NULL
+ * @source: address to connect from, or AF_UNSPEC
  * @settings: numbers for the module
  * @read_only: do not ask for write access
  * @ordered: end each RDMA WRITE with a READ
@@ -27,7 +27,7 @@
  */
 struct connect_request {
 	struct addr_export where;
-	struct addrinfo *source;
+	struct addr_source source;
 	struct settings settings;
 	bool read_only;
 	bool ordered;
@@ -45,7 +45,6 @@ int connect_set_option(const struct opts_origin *origin,
 		       struct connect_request *request, int id, const char *value);
 int connect_check_options(const struct opts_origin *origin,
 			  const struct connect_request *request);
-void connect_clear(struct connect_request *request);
 int connect_set_host_id(struct connect_request *request, const char *text);
 int connect_read_host_id(struct connect_request *request,
 			 struct nl_failure *failure);

@@ -62,9 +62,7 @@ static int set_source(const struct opts_origin *origin,
 {
 	char why[256];
 
-	connect_clear(request);
-	request->source = addr_parse_source(value, why, sizeof(why));
-	if (!request->source)
+	if (addr_parse_source(value, &request->source, why, sizeof(why)))
 		return opts_refuse(origin, "source", "'%s': %s", value, why);
 	return 0;
 }

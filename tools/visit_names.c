@@ -114,7 +114,7 @@ void visit_names(const struct connect_request *request, char text[VISIT_NAMES_TE
 	int status;
 
 	text[0] = '\0';
-	if (request->source)
+	if (request->source.addr.ss_family != AF_UNSPEC)
 		return;
 	client = visit_open(&visit, NULL, &status);
 	if (!client)
