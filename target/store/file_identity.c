@@ -269,7 +269,7 @@ int file_contents(const struct file *f, struct file_contents *out)
 	if (ret)
 		return ret;
 	*out = (struct file_contents){
-		.dev = st.st_dev,
+		.dev = st.st_dev,	/* unless there is a better mark, as for file_mark() */
 		.ino = st.st_ino,
 		.bytes = (uint64_t)st.st_size,
 		.exported = f->size,
@@ -280,6 +280,7 @@ int file_contents(const struct file *f, struct file_contents *out)
 	};
 	if (!statx(f->buffered, "", AT_EMPTY_PATH, STATX_BTIME, &stx) &&
 	    stx.stx_mask & STATX_BTIME) {
+		out->dev = 0;
 		out->born_sec = stx.stx_btime.tv_sec;
 		out->born_nsec = stx.stx_btime.tv_nsec;
 	}

@@ -89,6 +89,19 @@ static void geometry(void **state)
 	file_close(&f);
 }
 
+/* A file system may have another number after each boot of the host. */
+static void contents_do_not_depend_on_the_boot(void **state)
+{
+	struct file_contents c;
+	struct file f;
+
+	(void)state;
+	assert_int_equal(open_file(&f, files_new("contents", MIB), true, 0, 0), 0);
+	assert_int_equal(file_contents(&f, &c), 0);
+	assert_true(!c.dev == !!c.born_sec);
+	file_close(&f);
+}
+
 static void one_at_a_time(void **state)
 {
 	const char *path = files_new("lock", MIB), *other = files_path("lock2");
@@ -568,6 +581,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(geometry),
+		cmocka_unit_test(contents_do_not_depend_on_the_boot),
 		cmocka_unit_test(one_at_a_time),
 		cmocka_unit_test(a_dying_process_is_waited_for),
 		cmocka_unit_test(a_lock_is_waited_for_by_the_clock),
