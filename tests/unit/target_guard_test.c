@@ -128,6 +128,23 @@ static void one_ends_and_the_other_goes_on(void **state)
 	end();
 }
 
+/* The kernel tells of an error in a page that is no arena's, and that nobody has touched. */
+static void an_error_elsewhere_leaves_the_guard(void **state)
+{
+	siginfo_t info = { .si_signo = SIGBUS, .si_code = BUS_MCEERR_AO };
+
+	(void)state;
+	begin("a,memory,size=8M,hugepages=no", NULL);
+	info.si_addr = &info;
+	assert_int_equal(syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, &info), 0);
+	assert_int_equal(ftruncate(export_find("a")->store.fd, 2 * MIB), 0);
+	assert_int_equal(zeroes(export_find("a"), 4 * MIB), RDMABLK_R_STORE_FAILED);
+	if (!hits)
+		run_until_hit();
+	assert_int_equal(hits, 1);
+	end();
+}
+
 static void the_loop_itself_may_touch_it(void **state)
 {
 	struct export *e;
@@ -484,6 +501,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_ends_and_the_other_goes_on),
+		cmocka_unit_test(an_error_elsewhere_leaves_the_guard),
 		cmocka_unit_test(the_loop_itself_may_touch_it),
 		cmocka_unit_test(zeroes_do_not_get_into_the_file),
 		cmocka_unit_test(comparing_finds_no_zeroes_either),
