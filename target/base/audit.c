@@ -86,6 +86,7 @@ static struct {
 	char path[AUDIT_PATH];		/* empty: there is no audit log */
 	int fd;
 	atomic_bool reopen;
+	bool moved;			/* reopen_now() has opened another file */
 	bool started;
 	uint64_t seq;			/* of the last line */
 	uint64_t lost;			/* lines since the last one that was not */
@@ -161,8 +162,10 @@ static int64_t reopen_due(void)
 /* In the thread. */
 static void reopen_now(void)
 {
+	struct stat old, new;
 	int fd;
 
+	audit.moved = false;
 	atomic_store(&audit.reopen, false);
 	fd = open_file();
 	if (fd < 0) {
@@ -170,6 +173,8 @@ static void reopen_now(void)
 			audit.path, open_error(fd));
 		return;
 	}
+	audit.moved = fstat(audit.fd, &old) || fstat(fd, &new) || old.st_dev != new.st_dev ||
+		      old.st_ino != new.st_ino;
 	close(audit.fd);
 	audit.fd = fd;
 }
@@ -219,7 +224,7 @@ static void write_line(const char *line, size_t len)
 		poll(NULL, 0, audit_retry_ms);
 		if (atomic_load(&audit.reopen)) {
 			reopen_now();
-			at = 0;
+			at = audit.moved ? 0 : at;
 		}
 		at += write_some(line + at, len - at);
 	}

@@ -740,6 +740,37 @@ static void a_line_is_whole_in_the_next_file(void **state)
 	forget();
 }
 
+/* The administrator makes room, and has the daemon open the file that it has. */
+static void a_line_goes_on_in_the_same_file(void **state)
+{
+	struct stat st;
+	char to[256];
+
+	(void)state;
+	audit_retry_ms = 1;
+	begin("again");
+	disk_full_at(10);
+	plain(7);
+	do
+		assert_int_equal(stat(files_path("again"), &st), 0);
+	while (st.st_size < 10);
+	audit_reopen();
+	usleep(100000);
+	/* a name that cannot be opened changes nothing either */
+	snprintf(to, sizeof(to), "%s", files_path("aside"));
+	assert_int_equal(rename(files_path("again"), to), 0);
+	assert_int_equal(mkfifo(files_path("again"), 0600), 0);
+	audit_reopen();
+	usleep(100000);
+	assert_int_equal(unlink(files_path("again")), 0);
+	disk_full_at(RLIM_INFINITY);
+	audit_stop(0, -1);
+	audit_retry_ms = 1000;
+	assert_int_equal(read_lines("aside"), 2);
+	assert_int_equal(number(0, "i"), 7);
+	forget();
+}
+
 static void expect_refused(const char *path, const char *why)
 {
 	char said[1024], want[512];
@@ -810,6 +841,7 @@ int main(void)
 		cmocka_unit_test(a_moved_file_is_left),
 		cmocka_unit_test(a_name_that_cannot_be_opened_again_leaves_the_file),
 		cmocka_unit_test(a_line_is_whole_in_the_next_file),
+		cmocka_unit_test(a_line_goes_on_in_the_same_file),
 		cmocka_unit_test(only_a_regular_file_will_do),
 	};
 
