@@ -261,9 +261,9 @@ static void join_thread(pthread_t thread)
 
 	do {
 		sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec += 10;
-	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+	} while (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == ETIMEDOUT);
 }
 
 /**

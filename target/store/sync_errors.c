@@ -361,9 +361,9 @@ static bool note_in_time(size_t place, const uint8_t *identity)
 		free(timed);
 		return false;
 	}
-	clock_gettime(CLOCK_REALTIME, &end);
+	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += NOTE_S;
-	if (pthread_timedjoin_np(thread, NULL, &end))
+	if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &end))
 		pthread_detach(thread);
 	else
 		noted = timed->noted;
