@@ -87,7 +87,8 @@ static int run(struct connect_request *request, const char *what)
 
 	if (connect_read_host_id(request, &failure))
 		return report_failure(failure.err, what, "%s", failure.text);
-	if (connect_run(request, &device, &failure))
+	if (connect_run(request, &device, &failure) &&
+	    connect_existing(request, &device, &failure))
 		return report_peer_failure(failure.err, what, "%s%s", failure.text,
 					   hint(request, failure.err, names));
 	if (failure.text[0])

@@ -170,7 +170,8 @@ static int try_one(struct attempt *attempt)
 		attempt->over = true;
 		return report_failure(failure.err, attempt->what, "%s", failure.text);
 	}
-	if (!connect_with_key(&request, &device, &failure))
+	if (!connect_with_key(&request, &device, &failure) ||
+	    !connect_existing(&request, &device, &failure))
 		return finish(attempt, &device, &failure);
 	attempt->over = is_final(failure.err, request.key, &device) ||
 			nl_deadline(0) >= attempt->deadline;

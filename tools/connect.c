@@ -332,6 +332,35 @@ int connect_run(const struct connect_request *request, struct device *device,
 	return ret;
 }
 
+/**
+ * connect_existing() - takes the disk that exists when the key of a connect cannot be used
+ * @request: an idempotent one may take it
+ * @device: result
+ * @failure: of connect_run(), with which it stays if there is no such disk
+ *
+ * The kernel looks for the key first, and for a disk of the export after it. Returns 0 or -1.
+ */
+int connect_existing(const struct connect_request *request, struct device *device,
+		     struct nl_failure *failure)
+{
+	__cleanup(nl_closep) struct nl *nl = NULL;
+	struct nl_failure ignored;
+	struct device found;
+
+	if (!request->idempotent || !request->key[0] ||
+	    (failure->err != ENOKEY && failure->err != EKEYEXPIRED &&
+	     failure->err != EKEYREVOKED))
+		return -1;
+	nl = nl_open(&ignored);
+	if (!nl || connect_find(nl, request, &found, &ignored) <= 0 ||
+	    accept_existing(request, &found, &ignored))
+		return -1;
+	*device = found;
+	failure->err = 0;
+	failure->text[0] = '\0';
+	return 0;
+}
+
 /* Device number that the kernel gave the disk, or 0. */
 static dev_t disk_number(const char *name)
 {

@@ -52,6 +52,8 @@ int connect_find(struct nl *nl, const struct connect_request *request,
 		 struct device *device, struct nl_failure *failure);
 int connect_run(const struct connect_request *request, struct device *device,
 		struct nl_failure *failure);
+int connect_existing(const struct connect_request *request, struct device *device,
+		     struct nl_failure *failure);
 void connect_name_key(const char *key, struct nl_failure *failure);
 int connect_wait_for_node(const struct device *device,
 			  struct nl_failure *failure);
