@@ -4,12 +4,12 @@
  * could break a reader raises CONTROL_VERSION.
  */
 #include <stdio.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "admin/control_answer.h"
 #include "admin/control_request.h"
 #include "base/loop.h"
+#include "base/meminfo.h"
 #include "base/util.h"
 #include "config/options.h"
 #include "export/export.h"
@@ -465,14 +465,12 @@ static struct json_object *show_refused(const struct session_audit_counts *count
 	return list;
 }
 
-/* How much memory the daemon may lock and register, bytes; NULL: there is no limit */
+/* How much memory the daemon may lock and register, bytes; NULL: any amount */
 static struct json_object *memlock_limit(void)
 {
-	struct rlimit limit;
+	uint64_t most = meminfo_lockable();
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
-		return NULL;
-	return json_object_new_uint64(limit.rlim_cur);
+	return most == UINT64_MAX ? NULL : json_object_new_uint64(most);
 }
 
 static struct json_object *show_daemon(void)

@@ -286,6 +286,21 @@ static bool may_lock_anything(void)
 }
 
 /**
+ * meminfo_lockable - how much memory the daemon may lock and register
+ *
+ * Return: bytes; UINT64_MAX: there is no limit, or it does not count for the daemon.
+ */
+uint64_t meminfo_lockable(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	    may_lock_anything())
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
+/**
  * meminfo_check_locked - check that a session can register its memory
  * @name: name of the export, for the warning
  * @bytes: most bytes that a session registers
@@ -297,12 +312,11 @@ static bool may_lock_anything(void)
  */
 bool meminfo_check_locked(const char *name, uint64_t bytes)
 {
-	struct rlimit limit;
+	uint64_t most = meminfo_lockable();
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-	    bytes <= limit.rlim_cur || may_lock_anything())
+	if (bytes <= most)
 		return true;
 	log_warn("export %s: RLIMIT_MEMLOCK is %llu bytes, too few for a session to register %llu; logins will be refused",
-		 name, (unsigned long long)limit.rlim_cur, (unsigned long long)bytes);
+		 name, (unsigned long long)most, (unsigned long long)bytes);
 	return false;
 }

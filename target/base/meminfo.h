@@ -12,6 +12,7 @@ extern const char *meminfo_root;
 
 int meminfo_check(const char *name, uint64_t bytes, bool overcommit);
 int meminfo_check_session(const char *name, uint64_t bytes, bool writer);
+uint64_t meminfo_lockable(void);
 bool meminfo_check_locked(const char *name, uint64_t bytes);
 void meminfo_expose(void);
 void meminfo_protect(void);

@@ -4,8 +4,9 @@ columns are."""
 
 METRICS = "target/admin/control_answer.c"
 QUEUE = "target/staged/write_queue.c"
+MEMINFO = "target/base/meminfo.c"
 
-TESTS = {"target_in_use_test": None, "target_lane_test": None}
+TESTS = {"target_in_use_test": None, "target_lane_test": None, "target_memlock_test": None}
 
 MUTANTS = [
     # --- exports
@@ -19,6 +20,9 @@ MUTANTS = [
      "pending_of(&running)", "pending_of(&e->shown)"),
     ("the longest durations have an end", "target_in_use_test", METRICS,
      "i < LATENCY_BUCKETS - 1 ?", "i < LATENCY_BUCKETS ?"),
+    # --- the daemon
+    ("a limit of locked memory that does not count is shown", "target_memlock_test", MEMINFO,
+     "\t    may_lock_anything())", "\t    (may_lock_anything() && false))"),
     # --- write queues
     ("a FLUSH with nothing to do is timed", "target_lane_test", QUEUE,
      "\ttag->began = 0;\n", "\ttag->began = latency_now();\n"),
