@@ -32,21 +32,44 @@
  * Adapters
  */
 
-static bool reaches_beyond(const struct adapter_gid *gid, void *context)
-{
-	bool *has = context;
+/**
+ * struct reach - how far the addresses of a port reach
+ * @d: the examination
+ * @gid: the one that is compared with addresses
+ * @global: to other networks
+ * @link: to peers on its link
+ */
+struct reach {
+	const struct exam *d;
+	const char *gid;
+	bool global, link;
+};
 
-	*has = !strcmp(gid->kind, "RoCE v2") && strncmp(gid->gid, "fe80:", 5);
-	return !*has;
+/* @line: of if_inet6; it begins with an address, a GID without colons */
+static bool see_address(const char *line, void *context)
+{
+	struct reach *reach = context;
+	const char *gid;
+
+	for (gid = reach->gid; *gid; gid++)
+		if (*gid != ':' && *gid != *line++)
+			return true;
+	reach->link = true;
+	return false;
 }
 
-/* Whether the port has an address that reaches beyond its link */
-static bool has_address(const struct exam *d, const char *dev, const char *port)
+/* A port has a GID of its link even if no network device has that address. */
+static bool see_gid(const struct adapter_gid *gid, void *context)
 {
-	bool has = false;
+	struct reach *reach = context;
 
-	adapter_gids(d->root, dev, port, reaches_beyond, &has);
-	return has;
+	if (strcmp(gid->kind, "RoCE v2"))
+		return true;
+	reach->global = strncmp(gid->gid, "fe80:", 5);
+	reach->gid = gid->gid;
+	if (!reach->global)
+		exam_lines(reach->d, "proc/net/if_inet6", see_address, reach);
+	return !reach->global;
 }
 
 /* Returns the bytes that one packet of RoCE carries. */
@@ -78,22 +101,29 @@ static void check_mtu(struct exam *d, const char *dev, const char *netdev)
 		   dev, roce_mtu(mtu), netdev, mtu, LARGEST_MTU + ROCE_HEADERS, LARGEST_MTU);
 }
 
-static void check_roce(struct exam *d, const char *dev, const char *port)
+/* Returns whether the port can be used. */
+static bool check_roce(struct exam *d, const char *dev, const char *port)
 {
 	char netdev[EXAM_LINE], mend[EXAM_TEXT];
+	struct reach reach = { .d = d };
 
 	adapter_netdev(d->root, dev, port, netdev);
+	adapter_gids(d->root, dev, port, see_gid, &reach);
 	snprintf(mend, sizeof(mend), "ip address add ADDRESS/PREFIX dev %s",
 		 netdev[0] ? netdev : "DEV");
-	if (has_address(d, dev, port))
+	if (reach.global)
 		exam_found(d, EXAM_OK, NULL, "%s port %s: active, with an address", dev, port);
+	else if (reach.link)
+		exam_found(d, EXAM_NOTE, mend,
+			   "%s port %s: active, with an address for peers on its link alone", dev,
+			   port);
 	else
-		exam_found(d, EXAM_ERROR, mend,
-			   "%s port %s: no address that reaches other networks", dev, port);
+		exam_found(d, EXAM_NOTE, mend, "%s port %s: active, without an address", dev, port);
 	check_mtu(d, dev, netdev);
+	return reach.global || reach.link;
 }
 
-/* Returns whether the port is active. */
+/* Returns whether the port can be used. */
 static bool check_port(struct exam *d, const char *dev, const char *port)
 {
 	char state[EXAM_LINE], layer[EXAM_LINE], netdev[EXAM_LINE], mend[EXAM_TEXT];
@@ -101,10 +131,9 @@ static bool check_port(struct exam *d, const char *dev, const char *port)
 	adapter_line(d->root, state, "%s/ports/%s/state", dev, port);
 	adapter_line(d->root, layer, "%s/ports/%s/link_layer", dev, port);
 	if (!strcmp(state, "4: ACTIVE")) {
-		if (strcmp(layer, "Ethernet"))
-			exam_found(d, EXAM_OK, NULL, "%s port %s: active (%s)", dev, port, layer);
-		else
-			check_roce(d, dev, port);
+		if (!strcmp(layer, "Ethernet"))
+			return check_roce(d, dev, port);
+		exam_found(d, EXAM_OK, NULL, "%s port %s: active (%s)", dev, port, layer);
 		return true;
 	}
 	adapter_netdev(d->root, dev, port, netdev);
@@ -132,9 +161,10 @@ static void check_kind(struct exam *d, const char *dev)
 	}
 }
 
+/* Returns how many ports can be used. */
 static unsigned int check_adapter(struct exam *d, const char *dev)
 {
-	unsigned int active = 0;
+	unsigned int usable = 0;
 	struct dirent **ports;
 	int i, nr;
 
@@ -144,26 +174,26 @@ static unsigned int check_adapter(struct exam *d, const char *dev)
 	}
 	nr = adapter_ports(d->root, dev, &ports);
 	for (i = 0; i < nr; i++)
-		active += check_port(d, dev, ports[i]->d_name);
+		usable += check_port(d, dev, ports[i]->d_name);
 	files_free(ports, nr);
 	check_kind(d, dev);
-	return active;
+	return usable;
 }
 
 static void check_adapters(struct exam *d)
 {
-	unsigned int active = 0;
+	unsigned int usable = 0;
 	struct dirent **devs;
 	int i, nr = adapter_names(d->root, &devs);
 
 	for (i = 0; i < nr; i++)
-		active += check_adapter(d, devs[i]->d_name);
+		usable += check_adapter(d, devs[i]->d_name);
 	files_free(devs, nr);
 	if (!nr)
 		exam_found(d, EXAM_ERROR,
 			   "modprobe rdma_rxe; rdma link add rxe0 type rxe netdev DEV",
 			   "there is no RDMA device; the driver of the adapter is not loaded, or there is none: Soft-RoCE makes one of a network card");
-	else if (!active)
+	else if (!usable)
 		exam_found(d, EXAM_ERROR, "rdma link", "no port of an RDMA device can be used");
 }
 

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "exam.h"
@@ -30,6 +31,33 @@ int exam_line(const struct exam *d, char line[EXAM_LINE], const char *fmt, ...)
 	vsnprintf(path, sizeof(path), fmt, args);
 	va_end(args);
 	return files_line(d->root, path, line, EXAM_LINE);
+}
+
+/**
+ * exam_lines() - goes through the lines of a file of the host
+ * @d: examination
+ * @path: path below the root
+ * @fn: called for each line; false ends the walk
+ * @context: for @fn
+ *
+ * A file that cannot be read has no lines.
+ */
+void exam_lines(const struct exam *d, const char *path, exam_lines_fn fn, void *context)
+{
+	int fd = openat(d->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL;
+	size_t size = 0;
+
+	if (!file) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while (getline(&line, &size, file) > 0 && fn(line, context))
+		;
+	free(line);
+	fclose(file);
 }
 
 /**

@@ -57,7 +57,10 @@ struct exam {
 	struct json_object *findings;
 };
 
+typedef bool (*exam_lines_fn)(const char *line, void *context);
+
 int exam_line(const struct exam *d, char line[EXAM_LINE], const char *fmt, ...) __printf(3, 4);
+void exam_lines(const struct exam *d, const char *path, exam_lines_fn fn, void *context);
 bool exam_exists(const struct exam *d, const char *path);
 void exam_found(struct exam *d, enum exam_level level, const char *mend, const char *fmt, ...)
 	__printf(4, 5);
