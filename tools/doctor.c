@@ -14,9 +14,9 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
-#include "../target/base/drop_in.h"
 #include "adapter.h"
 #include "doctor.h"
+#include "doctor_config.h"
 #include "doctor_resources.h"
 #include "doctor_target.h"
 #include "files.h"
@@ -415,59 +415,6 @@ static const char *role_text(unsigned int roles)
 	return roles == EXAM_TARGET ? "target" : "initiator";
 }
 
-/* A section is "[KIND NAME]", as the daemon and 'up' read it. */
-static bool is_section(const char *line, const char *const *kinds)
-{
-	line += strspn(line, " \t");
-	if (*line++ != '[')
-		return false;
-	for (; *kinds; kinds++)
-		if (!strncmp(line, *kinds, strlen(*kinds)) && line[strlen(*kinds)] == ' ')
-			return true;
-	return false;
-}
-
-static bool has_section(const char *path, const char *const *kinds)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	bool has = false;
-	char *line = NULL;
-	size_t size = 0;
-
-	if (!file) {
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	while (!has && getline(&line, &size, file) > 0)
-		has = is_section(line, kinds);
-	free(line);
-	fclose(file);
-	return has;
-}
-
-/*
- * Whether the file or one of its drop-in files configures something. The packages install both
- * files with samples alone, and a target has the package of the tool, too.
- */
-static bool configures(const struct exam *d, const char *file, const char *const *kinds)
-{
-	struct drop_in more;
-	char path[PATH_MAX];
-	bool has;
-	size_t i;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", d->root, file);
-	has = has_section(path, kinds);
-	/* What cannot be read has no section. */
-	drop_in_find(&more, path);
-	for (i = 0; i < more.nr && !has; i++)
-		has = has_section(more.path[i], kinds);
-	drop_in_free(&more);
-	return has;
-}
-
 /* Finds the roles of the host; a host that has neither is checked for both. */
 static unsigned int roles_of(const struct exam *d)
 {
@@ -476,9 +423,9 @@ static unsigned int roles_of(const struct exam *d)
 	unsigned int roles = 0;
 
 	if (exam_exists(d, "sys/module/rdmablk") ||
-	    configures(d, "etc/rdmablk/rdmablk.conf", initiator))
+	    doctor_config_has(d, DOCTOR_CONFIG_TOOL, initiator, NULL))
 		roles |= EXAM_INITIATOR;
-	if (configures(d, "etc/rdmablk/rdmablkd.conf", target) ||
+	if (doctor_config_has(d, DOCTOR_CONFIG_DAEMON, target, NULL) ||
 	    (d->here && !access(d->control, F_OK)))
 		roles |= EXAM_TARGET;
 	return roles ?: BOTH;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "doctor_io_uring.h"
 #include "doctor_target.h"
 #include "files.h"
 #include "util.h"
@@ -72,30 +73,6 @@ void doctor_target_verbs(struct exam *d)
 			   "no /dev/infiniband/uverbsN: the daemon can use no RDMA device");
 }
 
-/**
- * doctor_target_io_uring() - looks whether the daemon may use io_uring
- * @d: gets the findings
- */
-void doctor_target_io_uring(struct exam *d)
-{
-	static const char mend[] =
-		"echo kernel.io_uring_disabled=0 > /etc/sysctl.d/90-rdmablkd.conf; sysctl --system";
-	char line[EXAM_LINE];
-
-	if (!exam_exists(d, "proc/sys/kernel"))
-		return;
-	/* Linux before 6.6 does not have it. */
-	if (exam_line(d, line, "proc/sys/kernel/io_uring_disabled") || !strcmp(line, "0"))
-		exam_found(d, EXAM_OK, NULL, "io_uring is allowed");
-	else if (!strcmp(line, "1"))
-		exam_found(d, EXAM_WARNING, mend,
-			   "kernel.io_uring_disabled is 1: io_uring is for root and the group in kernel.io_uring_group; the daemon's user must be in it");
-	else
-		exam_found(d, EXAM_ERROR, mend,
-			   "kernel.io_uring_disabled is %s: nobody may use io_uring, and the daemon cannot start",
-			   line);
-}
-
 /* The process at the other end of the daemon's socket. Returns its number, or -errno. */
 static pid_t daemon_pid(const char *path)
 {
@@ -115,6 +92,15 @@ static pid_t daemon_pid(const char *path)
 		err = -errno;
 	close(fd);
 	return err ?: peer.pid;
+}
+
+/**
+ * doctor_target_io_uring() - looks whether the daemon may use io_uring
+ * @d: gets the findings
+ */
+void doctor_target_io_uring(struct exam *d)
+{
+	doctor_io_uring_check(d, d->here ? daemon_pid(d->control) : -ENOENT);
 }
 
 /* Copies what follows @begin in a line of /proc/PID/NAME. Returns whether there is one. */

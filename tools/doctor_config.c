@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the configuration files of a host configure. The tool and the daemon read them strictly;
+ * the doctor only looks whether they have sections of a kind, also where they are wrong.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../target/base/drop_in.h"
+#include "doctor_config.h"
+
+#define BLANKS	" \t"
+
+/**
+ * struct wanted - what is looked for
+ * @kinds: kinds of sections, up to NULL
+ * @key: key in such a section; NULL: the section is enough
+ * @inside: the line is in such a section
+ * @found: it is there
+ */
+struct wanted {
+	const char *const *kinds;
+	const char *key;
+	bool inside, found;
+};
+
+/* A section is "[KIND NAME]", as the daemon and 'up' read it. */
+static bool is_section(const char *line, const char *const *kinds)
+{
+	for (; *kinds; kinds++)
+		if (!strncmp(line, *kinds, strlen(*kinds)) && line[strlen(*kinds)] == ' ')
+			return true;
+	return false;
+}
+
+static bool is_key(const char *line, const char *key)
+{
+	if (strncmp(line, key, strlen(key)))
+		return false;
+	line += strlen(key);
+	line += strspn(line, BLANKS);
+	return *line == '=' || *line == ':';
+}
+
+static bool see_line(const char *line, void *context)
+{
+	struct wanted *wanted = context;
+
+	line += strspn(line, BLANKS);
+	if (*line == '[') {
+		wanted->inside = is_section(line + 1, wanted->kinds);
+		wanted->found = wanted->inside && !wanted->key;
+	} else if (wanted->inside && is_key(line, wanted->key)) {
+		wanted->found = true;
+	}
+	return !wanted->found;
+}
+
+/**
+ * doctor_config_has() - looks for a section in a file and its drop-in files
+ * @d: examination
+ * @file: path below the root
+ * @kinds: kinds of sections, up to NULL
+ * @key: key that the section must have; NULL: none
+ *
+ * The packages install the files with samples alone, which have no section. Neither has what
+ * cannot be read.
+ */
+bool doctor_config_has(const struct exam *d, const char *file, const char *const *kinds,
+		       const char *key)
+{
+	struct wanted wanted = { .kinds = kinds, .key = key };
+	struct drop_in more;
+	char path[PATH_MAX];
+	size_t i;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", d->root, file);
+	exam_lines(d, path, see_line, &wanted);
+	drop_in_find(&more, path);
+	for (i = 0; i < more.nr && !wanted.found; i++) {
+		wanted.inside = false;
+		exam_lines(d, more.path[i], see_line, &wanted);
+	}
+	drop_in_free(&more);
+	return wanted.found;
+}
