@@ -500,8 +500,8 @@ int file_open(struct file *f, const struct file_params *params)
  * file_probe - find out whether holes can be punched in a file, by punching one
  * @f: open file; gets its limits for discards, and its stamp
  *
- * Changes the times of the file. An open that fails before has changed nothing, so a kept arena
- * still knows the stamp.
+ * Changes the times of the file. An open that fails before this call has changed nothing, so the
+ * stamp in a kept arena is still right.
  */
 void file_probe(struct file *f)
 {
@@ -540,7 +540,7 @@ int file_check(const struct file_params *params)
 	f.fd = open(f.path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (f.fd < 0)
 		return open_failed(&f, -errno);
-	f.read_only = true;
+	f.read_only = true;	/* the limits for writing are not needed */
 	ret = file_geometry(&f, params->block) ?: size_export(&f, params->size);
 	file_close(&f);
 	return ret;

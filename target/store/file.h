@@ -76,7 +76,7 @@ struct file_stamp {
  *	pieces. 0: unknown
  * @align: offsets and lengths of direct I/O, bytes
  * @mem_align: addresses of direct I/O, bytes
- * @unit: in which its file system allocates, bytes, a power of two; 0 for a device
+ * @unit: allocation unit of its file system, bytes, a power of two; 0 for a device
  * @discard_granularity: bytes, a power of two; 0: cannot discard
  * @discard_alignment: offset of the first granule, bytes, below the granularity
  * @erase_granularity: granularity of file_erase(), bytes; 0: cannot erase
@@ -85,7 +85,7 @@ struct file_stamp {
  * @max_erase: largest range of file_erase(), bytes; 0: cannot erase
  * @dev: file system of a regular file; 0 for a device
  * @ino: number of the file in @dev; number of a device
- * @stamp: after opening; after file_probe(), which may change the times of the file
+ * @stamp: stamp of the file when it was opened; file_probe() takes it again
  * @shrunk_said: the log has said that the file has become shorter
  * @no_punch: punching a hole has failed; file_zero() does not try it again
  * @no_range: zeroing a range has failed; file_zero() does not try it again

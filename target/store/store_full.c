@@ -97,7 +97,7 @@ static void settle_stamp(struct full *full)
 		full->stamp.nsec = -1;
 }
 
-/* Measuring the file may have changed it a moment ago. */
+/* file_probe() may have changed the file a moment ago. */
 static int fill_kept(struct store *store, bool blank)
 {
 	struct full *full = full_of(store);
@@ -147,8 +147,8 @@ static int take_doubtful(struct store *store, const struct export_config *ec)
 
 /*
  * Decides whether the contents of a kept arena or those of its file count. file_probe() has
- * changed the stamp, which the trailer gets at once: an export that is not served after all must
- * not make the file look newer.
+ * changed the times of the file. The trailer gets the new stamp at once; otherwise, if the export
+ * is not served after all, the next daemon would take the file for newer.
  */
 static int take_over(struct store *store, const struct export_config *ec,
 		     enum arena_state state)
@@ -174,7 +174,7 @@ static int open_kept(struct store *store, const struct export_config *ec)
 {
 	int empty = arena_open(store, ec), fresh, ret;
 	struct full *full = full_of(store);
-	struct arena_file file = { .stamp = full->file.stamp };
+	struct arena_file file = { 0 };
 	enum arena_state state;
 
 	if (empty < 0)
@@ -191,6 +191,8 @@ static int open_kept(struct store *store, const struct export_config *ec)
 	ret = pages_populate(store, ec->name, 0);
 	if (ret)
 		return ret;
+	/* Not earlier: another program may have written the file during the minutes before. */
+	file_stamp(&full->file, &file.stamp);
 	state = arena_newer(store, ec, &file, fresh);
 	file_probe(&full->file);
 	full->stamp = full->file.stamp;

@@ -88,6 +88,7 @@ static unsigned int stats_before;	/* it so many others */
 static const struct stat *times_as;	/* files seem to have its times */
 static void (*lock_hook)(void);		/* of a lock */
 static unsigned int locks_before;	/* it so many others */
+static void (*flock_hook)(void);	/* of the second flock that follows */
 static bool lock_ends;			/* the process, if it would have to wait for one */
 static void (*submit_hook)(void);	/* of the next entries of a ring */
 static int page_cache_errno;		/* of a write that failed; not told yet */
@@ -157,6 +158,19 @@ int pthread_mutex_lock(pthread_mutex_t *lock)
 	if (lock_ends && pthread_mutex_trylock(lock))
 		_exit(0);
 	return lock_ends ? 0 : real(lock);
+}
+
+int flock(int fd, int how)
+{
+	static unsigned int flocks;
+	void (*hook)(void) = flock_hook;
+
+	flocks = hook ? flocks + 1 : 0;
+	if (flocks == 2) {
+		flock_hook = NULL;
+		hook();
+	}
+	return (int)syscall(SYS_flock, fd, how);
 }
 
 int clock_gettime(clockid_t id, struct timespec *now)

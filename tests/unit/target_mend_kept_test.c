@@ -119,6 +119,47 @@ static void loses_at_the_end(struct cached *c, void (*what)(void))
 	assert_null(stat_hook);
 }
 
+/* The end has heard of a loss. Each daemon that follows must compare the two, until one has. */
+static void an_open_that_fails_leaves_a_doubt(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("doubt");
+	loses_at_the_end(c, staged_loses);
+	c->s = (struct store){ .ops = &store_full_ops };
+	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	full_close(&c->s);
+	assert_true(kept_is_newer(c));
+	kept_close(c);
+}
+
+static void is_restored(void)
+{
+	files_write(here->path, 0, MIB, 5);
+}
+
+/* While the daemon waits for the arena, or fills its pages */
+static void a_file_that_is_restored_during_an_open_counts(void **state)
+{
+	struct cached *c;
+
+	(void)state;
+	if (!files_tmpfs("kept", "size=8m"))
+		skip();
+	c = kept_written("restored");
+	full_close(&c->s);
+	c->s = (struct store){ .ops = &store_full_ops };
+	flock_hook = is_restored;
+	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	assert_null(flock_hook);
+	assert_int_equal(c->s.ops->publish(&c->s), 0);
+	assert_true(full_has(&c->s, 0, MIB, 5));
+	kept_close(c);
+}
+
 static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 {
 	struct cached *c;
@@ -637,6 +678,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_open_that_fails_leaves_the_two_equal),
+		cmocka_unit_test(an_open_that_fails_leaves_a_doubt),
+		cmocka_unit_test(a_file_that_is_restored_during_an_open_counts),
 		cmocka_unit_test(a_kept_arena_is_newer_than_what_the_end_has_lost),
 		cmocka_unit_test(a_file_that_counts_whatever_its_disk_has_lost),
 		cmocka_unit_test(a_file_that_went_back_does_not_count),
