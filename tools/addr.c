@@ -295,7 +295,7 @@ int addr_find_source(struct addr_source *source, char *why, size_t size)
 		return 0;
 	in6->sin6_scope_id = value_scope(source->scope);
 	if (!in6->sin6_scope_id)
-		return refuse(why, size, "there is no interface %s, which the source address has",
+		return refuse(why, size, "the interface %s of the source does not exist",
 			      source->scope);
 	return 0;
 }

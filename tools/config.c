@@ -188,7 +188,7 @@ static void look_for_section(struct parse *p, const char *line)
 	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
 	enter_section(p, section);
 	if (!is_over(end + 1))
-		complain(p, p->line, "text behind [%s]; keys have lines of their own", section);
+		complain(p, p->line, "text after [%s]; a key needs a line of its own", section);
 }
 
 /* --- keys ----------------------------------------------------------------------- */

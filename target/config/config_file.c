@@ -25,6 +25,7 @@ struct parse {
 	FILE *file;
 	unsigned int line;
 	bool too_long;
+	bool section;			/* the line is in a section */
 	bool target;			/* the line is in section [target] */
 	struct export_config *ec;	/* export whose section the line is in, or NULL */
 	struct host_config *hc;		/* host whose section the line is in, or NULL */
@@ -71,6 +72,7 @@ static void enter_section(struct parse *p, const char *section)
 	char where[CONFIG_WHERE];
 
 	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
+	p->section = true;
 	p->ec = NULL;
 	p->hc = NULL;
 	p->lc = NULL;
@@ -127,7 +129,7 @@ static void look_for_section(struct parse *p, const char *line)
 	if (is_over(end + 1))
 		return;
 	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
-	config_error(p->cfg, where, "text behind [%s]; keys have lines of their own", section);
+	config_error(p->cfg, where, "text after [%s]; a key needs a line of its own", section);
 }
 
 /* Begins a line: removes what stands before its text. */
@@ -171,8 +173,10 @@ static int handle_key(void *user, const char *section, const char *name,
 	struct parse *p = user;
 	char where[CONFIG_WHERE];
 
+	(void)section;
 	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
-	if (!*section)
+	/* inih may see a section where the reader sees none: behind a second byte order mark. */
+	if (!p->section)
 		config_error(p->cfg, where, "key before the first section");
 	else if (p->hc)
 		config_set_host(p->cfg, p->hc, name, value ? value : "", where);

@@ -48,6 +48,19 @@ static void complains(const char *text, const char *want)
 	config_free(&cfg);
 }
 
+/* inih skips a mark in the first line, too, and sees the section behind it. */
+static void a_section_that_only_the_parser_sees_is_an_error(void **state)
+{
+	static const char * const marks[] = { "\xef\xbb\xbf\xef\xbb\xbf", " \xef\xbb\xbf" };
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		snprintf(text, sizeof(text), "%s[target]\ninsecure = yes\n" TARGET DISK, marks[i]);
+		complains(text, "test:2: key before the first section\n");
+	}
+}
+
 static void text_behind_a_section_is_an_error(void **state)
 {
 	static const char * const wrong[] = { " ro = yes", "x", "]", ";x", " # x" };
@@ -57,14 +70,14 @@ static void text_behind_a_section_is_an_error(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		snprintf(text, sizeof(text), TARGET "[export d]%s\nsize = 1M\n", wrong[i]);
-		complains(text, "test:3: text behind [export d]; keys have lines of their own\n");
+		complains(text, "test:3: text after [export d]; a key needs a line of its own\n");
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(right); i++) {
 		snprintf(text, sizeof(text), TARGET "[export d]%s\nsize = 1M\n", right[i]);
 		complains(text, "");
 	}
 	complains("[listen [::1]:7] x\n",
-		  "test:1: text behind [listen [::1]:7]; keys have lines of their own\n");
+		  "test:1: text after [listen [::1]:7]; a key needs a line of its own\n");
 	complains("[listen [::1]:7] ; x\n" DISK, "");
 }
 
@@ -91,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(indentation_means_nothing),
+		cmocka_unit_test(a_section_that_only_the_parser_sees_is_an_error),
 		cmocka_unit_test(text_behind_a_section_is_an_error),
 	};
 
