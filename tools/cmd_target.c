@@ -356,6 +356,23 @@ static int show_hosts(struct json_object *answer)
 	return show_table(answer, "hosts", columns, host_cell);
 }
 
+/* Whether a text in UTF-8 has control characters of ASCII, but for those of @but, or of Latin-1. */
+static bool has_control(const char *text, const char *but)
+{
+	for (; *text; text++)
+		if ((iscntrl((unsigned char)*text) && !strchr(but, *text)) ||
+		    (*text == '\xc2' && (unsigned char)text[1] >= 0x80 &&
+		     (unsigned char)text[1] < 0xa0))
+			return true;
+	return false;
+}
+
+/* A terminal obeys control characters, and the user that runs the daemon may not be trusted. */
+static const char *shown(const char *text)
+{
+	return has_control(text, "") ? "(a text with control characters)" : text;
+}
+
 /* Return: whether all changes succeeded */
 static bool show_changes(struct json_object *answer, const char *key, const char *what)
 {
@@ -371,10 +388,10 @@ static bool show_changes(struct json_object *answer, const char *key, const char
 		all = all && done;
 		if (report_json)
 			continue;
-		printf("%s %s: %s", what, text_of(row, "name"),
-		       done ? json_object_get_string(action) : "not done");
+		printf("%s %s: %s", what, shown(text_of(row, "name")),
+		       done ? shown(json_object_get_string(action)) : "not done");
 		if (json_object_object_get_ex(row, "message", &why) && why)
-			printf(": %s", json_object_get_string(why));
+			printf(": %s", shown(json_object_get_string(why)));
 		printf("\n");
 	}
 	return all;
@@ -431,15 +448,6 @@ static int write_text(const char *path, const char *text)
 	return -ret;
 }
 
-/* Whether a text has control bytes other than those of @but. */
-static bool has_control(const char *text, const char *but)
-{
-	for (; *text; text++)
-		if (iscntrl((unsigned char)*text) && !strchr(but, *text))
-			return true;
-	return false;
-}
-
 /*
  * The user that runs the daemon may not be trusted with root's files. Then the daemon does not
  * choose the place of the file. The text has only exports and hosts in any case, and nothing
@@ -456,7 +464,7 @@ static const char *refuse_saved(const char *path, const char *text, uid_t uid)
 	if (!strncmp(text, "\xef\xbb\xbf", 3))
 		return "the text of the daemon begins with a byte order mark";
 	if (has_control(text, "\n\t"))
-		return "the text of the daemon has a control byte";
+		return "the text of the daemon has a control character";
 	for (line = text; line; line = next ? next + 1 : NULL) {
 		next = strchr(line, '\n');
 		line += strspn(line, " \t");
@@ -477,7 +485,7 @@ static int save(const struct target_args *args, struct json_object *answer, uid_
 
 	if (has_control(path, ""))
 		return report_failure(EPERM, "target save",
-				      "the path of the daemon has a control byte");
+				      "the path of the daemon has a control character");
 	if (why)
 		return report_failure(EPERM, "target save", "%s: %s", path, why);
 	err = read_text(path, &old);
