@@ -333,10 +333,10 @@ int connect_run(const struct connect_request *request, struct device *device,
 }
 
 /**
- * connect_existing() - takes the disk that exists when the key of a connect cannot be used
- * @request: an idempotent one may take it
+ * connect_existing() - use the disk that is there, although the key of the connect cannot be used
+ * @request: as for connect_run(); only an idempotent one
  * @device: result
- * @failure: of connect_run(), with which it stays if there is no such disk
+ * @failure: that of connect_run(); cleared if the disk will do
  *
  * The kernel looks for the key first, and for a disk of the export after it. Returns 0 or -1.
  */
@@ -344,8 +344,8 @@ int connect_existing(const struct connect_request *request, struct device *devic
 		     struct nl_failure *failure)
 {
 	__cleanup(nl_closep) struct nl *nl = NULL;
+	struct device found = { 0 };
 	struct nl_failure ignored;
-	struct device found;
 
 	if (!request->idempotent || !request->key[0] ||
 	    (failure->err != ENOKEY && failure->err != EKEYEXPIRED &&

@@ -115,8 +115,7 @@ static bool check_roce(struct exam *d, const char *dev, const char *port)
 		exam_found(d, EXAM_OK, NULL, "%s port %s: active, with an address", dev, port);
 	else if (reach.link)
 		exam_found(d, EXAM_NOTE, mend,
-			   "%s port %s: active, with an address for peers on its link alone", dev,
-			   port);
+			   "%s port %s: active, with a link-local address only", dev, port);
 	else
 		exam_found(d, EXAM_NOTE, mend, "%s port %s: active, without an address", dev, port);
 	check_mtu(d, dev, netdev);

@@ -10,7 +10,8 @@
 #include "../target/base/drop_in.h"
 #include "doctor_config.h"
 
-#define BLANKS	" \t"
+#define BOM	"\xef\xbb\xbf"	/* at the beginning of a file */
+#define BLANKS	" \t\v\f\r"
 
 /**
  * struct wanted - what is looked for
@@ -47,6 +48,8 @@ static bool see_line(const char *line, void *context)
 {
 	struct wanted *wanted = context;
 
+	if (!strncmp(line, BOM, strlen(BOM)))
+		line += strlen(BOM);
 	line += strspn(line, BLANKS);
 	if (*line == '[') {
 		wanted->inside = is_section(line + 1, wanted->kinds);
@@ -64,8 +67,8 @@ static bool see_line(const char *line, void *context)
  * @kinds: kinds of sections, up to NULL
  * @key: key that the section must have; NULL: none
  *
- * The packages install the files with samples alone, which have no section. Neither has what
- * cannot be read.
+ * A file that has only samples, as the packages install it, has no section, and one that cannot
+ * be read has none either.
  */
 bool doctor_config_has(const struct exam *d, const char *file, const char *const *kinds,
 		       const char *key)

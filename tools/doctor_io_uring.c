@@ -59,9 +59,12 @@ static const char *field(const char *line, unsigned int colons)
 /* @line: of /etc/passwd */
 static bool see_user(const char *line, void *context)
 {
-	const char *group = field(line, 3);
+	const char *group;
 
-	if (!strncmp(line, USER ":", strlen(USER ":")) && group)
+	if (strncmp(line, USER ":", strlen(USER ":")))
+		return true;
+	group = field(line, 3);
+	if (group)
 		compare(context, group);
 	return true;
 }
