@@ -274,6 +274,19 @@ void meminfo_protect(void)
 	protected_score = 0;
 }
 
+/* Whether the process is in the first user namespace, whose users are all that there are */
+static bool is_first_namespace(void)
+{
+	unsigned long inside = 1, outside = 1, nr = 0;
+	FILE *file = fopen("/proc/self/uid_map", "re");
+	int read = file ? fscanf(file, "%lu %lu %lu", &inside, &outside, &nr) : 0;
+
+	if (file)
+		fclose(file);
+	return read == 3 && !inside && !outside && nr == UINT32_MAX;
+}
+
+/* The kernel asks for the capability in the first user namespace. */
 static bool may_lock_anything(void)
 {
 	struct __user_cap_header_struct head = {
@@ -281,7 +294,7 @@ static bool may_lock_anything(void)
 	};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	return !syscall(SYS_capget, &head, data) &&
+	return is_first_namespace() && !syscall(SYS_capget, &head, data) &&
 	       data[0].effective & 1U << CAP_IPC_LOCK;
 }
 
