@@ -266,7 +266,7 @@ bool value_scope_ok(const char *text)
  * value_scope - find an interface
  * @text: its name, or its number
  *
- * Return: its number; 0: there is no such interface at present.
+ * Return: its number; a number is returned as it is. 0: no interface has this name at present.
  */
 uint32_t value_scope(const char *text)
 {
@@ -276,22 +276,25 @@ uint32_t value_scope(const char *text)
 	return index || value_number(text, &n) || n > UINT32_MAX ? index : (uint32_t)n;
 }
 
-/* Takes the interface off an address. Return: whether it may have that one, or has none. */
+/*
+ * Copies the interface to @out. Return: whether the text may be one, of a link-local address; no
+ * other address has one.
+ */
 static bool take_scope(const struct addrinfo *info, const char *scope, struct listen_addr *out)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)info->ai_addr;
+	bool local = info->ai_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
 
-	if (!scope)
-		return true;
+	if (!local || !scope)
+		return !local && !scope;
 	snprintf(out->scope, sizeof(out->scope), "%s", scope);
-	return info->ai_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) &&
-	       value_scope_ok(scope);
+	return value_scope_ok(scope);
 }
 
 /**
  * value_address - parse a numeric address to listen on
- * @text: ADDR, ADDR:PORT, [ADDR] or [ADDR]:PORT; a link-local ADDR may carry %interface, which
- *	need not exist
+ * @text: ADDR, ADDR:PORT, [ADDR] or [ADDR]:PORT; a link-local ADDR, and no other, carries
+ *	%interface, which need not exist
  * @out: set on success; the port is RDMABLK_PORT unless given
  *
  * Return: 0 or -EINVAL.
@@ -429,8 +432,8 @@ bool value_networks_ok(const char *text)
 
 /*
  * Looks for a network of @most bits, which is an address if these are all, inside a network of a
- * list; ignores networks of fewer bits than @least. IPv4 has all of ::ffff:0:0/96, and so a
- * network of fewer bits has IPv6 alone.
+ * list; ignores networks of fewer bits than @least. An IPv4 address lies in ::ffff:0:0/96. A
+ * network of fewer than 96 bits counts for IPv6 only.
  */
 static bool in_list(const char *text, const struct in6_addr *ip, unsigned int most,
 		    unsigned int least)

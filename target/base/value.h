@@ -2,7 +2,7 @@
 /*
  * Values of options and configuration keys: text to number, size, address, and which hosts may
  * use an export, with which rights.
- * PURE: no state, no I/O but getaddrinfo() on numeric addresses and the numbers of interfaces.
+ * PURE: no state; no I/O except getaddrinfo() on numeric addresses and looking up interfaces.
  */
 #ifndef RDMABLKD_VALUE_H
 #define RDMABLKD_VALUE_H

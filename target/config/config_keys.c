@@ -339,7 +339,7 @@ const char *config_add_address(struct config *cfg, const char *text, struct list
 	struct listen_addr *more;
 
 	if (value_address(text, addr))
-		return "not a numeric address; ADDR[:PORT], IPv6 in brackets";
+		return "not a numeric address; ADDR[:PORT], IPv6 in brackets, link-local%INTERFACE";
 	if (config_listens(cfg, addr))
 		return config_find_listen(cfg, addr) ? NULL : "the same address twice";
 	more = reallocarray(cfg->listen, cfg->nr_listen + 1, sizeof(*addr));

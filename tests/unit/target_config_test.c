@@ -713,10 +713,10 @@ static void sections_of_addresses(void **state)
 	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[1]), "::2");
 	config_free(&cfg);
 	complains(TARGET DISK "[listen localhost]\n", 1,
-		  "test:6: listen localhost: not a numeric address; ADDR[:PORT], IPv6 in brackets\n");
+		  "test:6: listen localhost: not a numeric address; ADDR[:PORT], IPv6 in brackets, link-local%INTERFACE\n");
 	/* a bracket is missing: the keys are not those of the section above */
 	complains(TARGET DISK "[listen [fd00::1]\nallow-address = fd00::/64\n", 1,
-		  "test:6: listen [fd00::1: not a numeric address; ADDR[:PORT], IPv6 in brackets\n");
+		  "test:6: listen [fd00::1: not a numeric address; ADDR[:PORT], IPv6 in brackets, link-local%INTERFACE\n");
 	complains("[[export d]\nread-only = 1\n" TARGET DISK, 1,
 		  "test:1: unknown section [[export d]");
 	complains(TARGET DISK "[[export d]\nread-only = 1\n", 1,

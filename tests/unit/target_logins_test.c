@@ -640,6 +640,7 @@ static void an_interface_is_looked_for_when_the_daemon_binds(void **state)
 	static const char *const wrong[] = {
 		"fe80::1%", "fe80::1%a/b", "fe80::1%a b", "fe80::1%a]", "fe80::1%..",
 		"fe80::1%a234567890123456", "fd99::1%lo", "127.0.0.1%lo", "[fe80::1]%lo",
+		"fe80::1", "[fe80::1]:7",
 	};
 	struct config other = { .nr_listen = 1 };
 	struct listen_addr addr;
