@@ -573,7 +573,10 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len,
 		ret = rdmablk_ctrl_send(ctrl, RDMABLK_CTRL_TX_LOGIN, msg, len);
 	if (ret)
 		return ret;
-	/* A task that sleeps without TASK_IDLE for two minutes is reported as hung. */
+	/*
+	 * The kernel reports a task as hung after two minutes of uninterruptible sleep, but not in
+	 * TASK_IDLE.
+	 */
 	left = wait_event_idle_timeout(w->wq, !rdmablk_ctrl_expects(ctrl) ||
 				       READ_ONCE(w->cancelled), rdmablk_cm_left(deadline));
 	if (READ_ONCE(w->cancelled))

@@ -589,7 +589,9 @@ void rdmablk_fence_reset(struct rdmablk_fence *f)
  * rdmablk_fence_break() - the connection has failed: end the wait for a flush
  * @f: of any session
  *
- * Later flushes fail at once, until the next rdmablk_fence_start(). Context: any.
+ * Later flushes fail at once, until the next rdmablk_fence_start(). Context: any. The caller holds
+ * the lock of the session, or is a handler of the control queue: neither can be late and break the
+ * fence of the next connection.
  */
 void rdmablk_fence_break(struct rdmablk_fence *f)
 {

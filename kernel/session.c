@@ -385,9 +385,11 @@ static void rdmablk_session_break(struct rdmablk_session *s, u16 reason, bool pl
 		/* Under the lock: a task that seals the session later waits for this work. */
 		mod_delayed_work(rdmablk_recovery_wq, &s->recovery_work, 0);
 	}
-	/* After an orderly reason the connection still works: the recovery flushes on it. */
+	/*
+	 * After an orderly reason the connection still works: the recovery flushes on it. Under the
+	 * lock: the recovery needs it before the next connection, whose fence this must not break.
+	 */
 	if (!rdmablk_session_is_orderly(reason))
-		/* Under the lock: later the fence may be that of the next connection. */
 		rdmablk_fence_break(&s->path.fence);
 	spin_unlock_irqrestore(&s->lock, flags);
 	/* The removal of the device waits for this session: skip the LOGOUT. */

@@ -57,7 +57,8 @@ void keyring_open(void)
 }
 
 /*
- * Reads whose a key is, and its description, which may have any byte and comes last.
+ * Asks the kernel for owner, type and description of a key. The description comes last and may
+ * have any byte.
  *
  * Return: the description in @text if it is a key of root of this type; NULL, with errno:
  * EKEYREVOKED, EKEYEXPIRED; ENOENT: another key; or why the kernel does not tell
@@ -235,7 +236,7 @@ static bool take_name(const char *description, struct keyring_key *key)
 
 /*
  * The kernel does not describe a key that has ended. If root's keyring or that of the module has
- * it, the description in the line is good enough: the key gives nobody a right.
+ * it, the description in the line is used: an ended key gives nobody a right.
  */
 static bool take_ended(char *description, key_serial_t ring, struct keyring_key *key)
 {
@@ -290,7 +291,7 @@ static int walk(key_serial_t ring, keyring_fn fn, void *context)
  * @fn: called with each
  * @context: for @fn
  *
- * Of keys that have ended, those that root's keyring or that of the module has
+ * A key that has ended is listed only if root's keyring or the module's has it.
  *
  * Return: 0, or an errno
  */

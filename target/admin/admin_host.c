@@ -237,7 +237,7 @@ static void narrow(struct export *e, const struct export_config *ec)
 
 	if (!config_export_narrow(e->cfg, ec))
 		return;
-	log_info("export %s: until it is opened again, hosts that may use it: %s; their networks: %s",
+	log_info("export %s: allowed until it is opened again: hosts %s, networks %s",
 		 is->name, e->daemon->auth != AUTH_PSK ? "any" : is->allow ?: "none",
 		 !is->allow_address ? "any" : *is->allow_address ? is->allow_address : "none");
 }

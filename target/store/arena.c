@@ -179,7 +179,7 @@ static void sigbus(int signo, siginfo_t *info, void *context)
 		atomic_store(&guard->broken, true);
 	if (guard && replace_page(guard, at)) {
 		wake();
-	} else if (info->si_code != BUS_MCEERR_AO) {	/* no instruction has needed the page yet */
+	} else if (info->si_code != BUS_MCEERR_AO) {	/* else nothing has touched the page */
 		/*
 		 * Restores the default: the instruction faults again, and that ends the
 		 * process.
