@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../target/base/conf_line.h"
 #include "../target/base/state_file.h"
 #include "commands.h"
 #include "control.h"
@@ -461,7 +462,7 @@ static const char *refuse_saved(const char *path, const char *text, uid_t uid)
 		return "the daemon must be started with an absolute path of its configuration";
 	if (uid != geteuid() && strcmp(path, SAVED_FILE))
 		return "a daemon of another user may choose no other file than " SAVED_FILE;
-	if (!strncmp(text, "\xef\xbb\xbf", 3))
+	if (!strncmp(text, CONF_LINE_BOM, strlen(CONF_LINE_BOM)))
 		return "the text of the daemon begins with a byte order mark";
 	if (has_control(text, "\n\t"))
 		return "the text of the daemon has a control character";

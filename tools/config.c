@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../target/base/conf_line.h"
 #include "commands.h"
 #include "config.h"
 #include "report.h"
@@ -23,8 +24,6 @@
 
 #define WHERE_LEN	300	/* "FILE:LINE" */
 #define DISK_PREFIX	"disk "
-#define BOM		"\xef\xbb\xbf"	/* at the beginning of a file; inih ignores it */
-#define BLANKS		" \t\v\f\r"	/* of a line, as inih takes them */
 
 /* Keys that are not options of connect; they index @seen before those of the table */
 enum own_key {
@@ -170,14 +169,6 @@ static void enter_section(struct parse *p, const char *section)
 		complain(p, p->line, "%s", strerror(ENOMEM));
 }
 
-/* Whether nothing but a comment follows in a line; a comment has a blank before it. */
-static bool is_over(const char *rest)
-{
-	size_t blanks = strspn(rest, BLANKS "\n");
-
-	return !rest[blanks] || (blanks && rest[blanks] == ';');
-}
-
 static void look_for_section(struct parse *p, const char *line)
 {
 	const char *end = *line == '[' ? strchr(line, ']') : NULL;
@@ -187,7 +178,7 @@ static void look_for_section(struct parse *p, const char *line)
 		return;
 	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
 	enter_section(p, section);
-	if (!is_over(end + 1))
+	if (!conf_line_is_over(end + 1))
 		complain(p, p->line, "text after [%s]; a key needs a line of its own", section);
 }
 
@@ -307,7 +298,8 @@ static void skip_rest(FILE *file)
 static char *read_line(char *buf, int size, void *stream)
 {
 	struct parse *p = stream;
-	size_t len, indent;
+	const char *text;
+	size_t len;
 
 	errno = 0;
 	if (!fgets(buf, size, p->file)) {
@@ -322,9 +314,8 @@ static char *read_line(char *buf, int size, void *stream)
 		buf[0] = '\0';
 		return buf;
 	}
-	indent = p->line == 1 && !strncmp(buf, BOM, strlen(BOM)) ? strlen(BOM) : 0;
-	indent += strspn(buf + indent, BLANKS);
-	memmove(buf, buf + indent, len + 1 - indent);
+	text = conf_line_text(buf, p->line == 1);
+	memmove(buf, text, strlen(text) + 1);
 	look_for_section(p, buf);
 	return buf;
 }

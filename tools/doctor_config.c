@@ -7,11 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../target/base/conf_line.h"
 #include "../target/base/drop_in.h"
 #include "doctor_config.h"
-
-#define BOM	"\xef\xbb\xbf"	/* at the beginning of a file */
-#define BLANKS	" \t\v\f\r"
 
 /**
  * struct wanted - what is looked for
@@ -40,7 +38,7 @@ static bool is_key(const char *line, const char *key)
 	if (strncmp(line, key, strlen(key)))
 		return false;
 	line += strlen(key);
-	line += strspn(line, BLANKS);
+	line += strspn(line, CONF_LINE_BLANKS);
 	return *line == '=' || *line == ':';
 }
 
@@ -48,9 +46,7 @@ static bool see_line(const char *line, void *context)
 {
 	struct wanted *wanted = context;
 
-	if (!strncmp(line, BOM, strlen(BOM)))
-		line += strlen(BOM);
-	line += strspn(line, BLANKS);
+	line = conf_line_text(line, true);
 	if (*line == '[') {
 		wanted->inside = is_section(line + 1, wanted->kinds);
 		wanted->found = wanted->inside && !wanted->key;

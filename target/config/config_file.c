@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <ini.h>
 
+#include "base/conf_line.h"
 #include "base/drop_in.h"
 #include "base/near.h"
 #include "base/util.h"
@@ -16,8 +17,6 @@
 #define EXPORT_PREFIX	"export "
 #define HOST_PREFIX	"host "
 #define LISTEN_PREFIX	"listen "
-#define BOM		"\xef\xbb\xbf"	/* at the beginning of a file; inih ignores it */
-#define BLANKS		" \t\v\f\r"	/* of a line, as inih takes them */
 
 struct parse {
 	struct config *cfg;
@@ -108,14 +107,6 @@ static const char *section_end(const char *line)
 	return last;
 }
 
-/* Whether nothing but a comment follows in a line; a comment has a blank before it. */
-static bool is_over(const char *rest)
-{
-	size_t blanks = strspn(rest, BLANKS "\n");
-
-	return !rest[blanks] || (blanks && rest[blanks] == ';');
-}
-
 static void look_for_section(struct parse *p, const char *line)
 {
 	char section[RDMABLK_NAME_LEN * 2], where[CONFIG_WHERE];
@@ -126,7 +117,7 @@ static void look_for_section(struct parse *p, const char *line)
 		return;
 	snprintf(section, sizeof(section), "%.*s", (int)(end - line - 1), line + 1);
 	enter_section(p, section);
-	if (is_over(end + 1))
+	if (conf_line_is_over(end + 1))
 		return;
 	snprintf(where, sizeof(where), "%s:%u", p->path, p->line);
 	config_error(p->cfg, where, "text after [%s]; a key needs a line of its own", section);
@@ -135,11 +126,8 @@ static void look_for_section(struct parse *p, const char *line)
 /* Begins a line: removes what stands before its text. */
 static void begin_line(struct parse *p, char *line)
 {
-	const char *text = line;
+	const char *text = conf_line_text(line, !p->line++);
 
-	if (!p->line++)
-		text = after(text, BOM) ?: text;
-	text += strspn(text, BLANKS);
 	memmove(line, text, strlen(text) + 1);
 	look_for_section(p, line);
 }
