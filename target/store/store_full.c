@@ -249,7 +249,6 @@ static int open_parts(struct store *store, const struct export_config *ec)
 
 	if (ret)
 		return ret;
-	full->stamp = full->file.stamp;
 	store->size = full->file.size;
 	store->physical_block = full->file.physical_block;
 	full->granule = choose_granule(full);

@@ -215,7 +215,7 @@ MUTANTS = [
     ("an open that fails forgets a doubt", "target_mend_kept_test", STORE,
      "take_doubtful(store, ec) ?: note_equal(store, true);", "take_doubtful(store, ec);"),
     ("what is written during an open does not count", "target_mend_kept_test", STORE,
-     "\tfile_stamp(&full->file, &file.stamp);\n", "\tfile.stamp = full->stamp;\n"),
+     "\tfile_stamp(&full->file, &file.stamp);\n", "\tfile.stamp = full->file.stamp;\n"),
     ("a loss that a trailer tells of is not mended", "target_mend_kept_test", STORE,
      "\tatomic_fetch_or(&full_of(store)->lost, FULL_LOST | FULL_LOST_ANY);\n", "\t(void)store;\n"),
     ("a disk goes on although an arena says that it may not", "target_last_writer_test",
