@@ -345,19 +345,18 @@ int connect_existing(const struct connect_request *request, struct device *devic
 {
 	__cleanup(nl_closep) struct nl *nl = NULL;
 	struct device found = { 0 };
-	struct nl_failure ignored;
+	struct nl_failure mine;
 
 	if (!request->idempotent || !request->key[0] ||
 	    (failure->err != ENOKEY && failure->err != EKEYEXPIRED &&
 	     failure->err != EKEYREVOKED))
 		return -1;
-	nl = nl_open(&ignored);
-	if (!nl || connect_find(nl, request, &found, &ignored) <= 0 ||
-	    accept_existing(request, &found, &ignored))
+	nl = nl_open(&mine);
+	if (!nl || connect_find(nl, request, &found, &mine) <= 0 ||
+	    accept_existing(request, &found, &mine))
 		return -1;
 	*device = found;
-	failure->err = 0;
-	failure->text[0] = '\0';
+	*failure = mine;
 	return 0;
 }
 
