@@ -714,59 +714,61 @@ static void a_name_that_cannot_be_opened_again_leaves_the_file(void **state)
 	forget();
 }
 
+/* The disk has room for the first bytes of a line. */
+static void begin_cut(const char *name)
+{
+	struct stat st;
+
+	audit_retry_ms = 1;
+	begin(name);
+	disk_full_at(10);
+	plain(7);
+	do
+		assert_int_equal(stat(files_path(name), &st), 0);
+	while (st.st_size < 10);
+}
+
+/* There is room again, and the file has all of the line. */
+static void end_whole(const char *name)
+{
+	disk_full_at(RLIM_INFINITY);
+	audit_stop(0, -1);
+	audit_retry_ms = 1000;
+	assert_int_equal(read_lines(name), 2);
+	assert_int_equal(number(0, "i"), 7);
+	forget();
+}
+
 static void a_line_is_whole_in_the_next_file(void **state)
 {
 	struct stat st;
 	char to[256];
 
 	(void)state;
-	audit_retry_ms = 1;
-	begin("cut");
-	disk_full_at(10);
-	plain(7);
-	do
-		assert_int_equal(stat(files_path("cut"), &st), 0);
-	while (st.st_size < 10);
+	begin_cut("cut");
 	snprintf(to, sizeof(to), "%s", files_path("half"));
 	assert_int_equal(rename(files_path("cut"), to), 0);
 	audit_reopen();
 	do
 		usleep(1000);
 	while (stat(files_path("cut"), &st));
-	disk_full_at(RLIM_INFINITY);
-	audit_stop(0, -1);
-	audit_retry_ms = 1000;
-	assert_int_equal(read_lines("cut"), 2);
-	assert_int_equal(number(0, "i"), 7);
-	forget();
+	end_whole("cut");
 }
 
 /* The administrator makes room, and has the daemon open the file that it has. */
 static void a_line_goes_on_in_the_same_file(void **state)
 {
 	char event[512];
-	struct stat st;
 	int watch;
 
 	(void)state;
-	audit_retry_ms = 1;
-	begin("again");
-	disk_full_at(10);
-	plain(7);
-	do
-		assert_int_equal(stat(files_path("again"), &st), 0);
-	while (st.st_size < 10);
+	begin_cut("again");
 	watch = inotify_init1(IN_CLOEXEC);
 	assert_true(inotify_add_watch(watch, files_path("again"), IN_OPEN) >= 0);
 	audit_reopen();
 	assert_true(read(watch, event, sizeof(event)) > 0);
 	close(watch);
-	disk_full_at(RLIM_INFINITY);
-	audit_stop(0, -1);
-	audit_retry_ms = 1000;
-	assert_int_equal(read_lines("again"), 2);
-	assert_int_equal(number(0, "i"), 7);
-	forget();
+	end_whole("again");
 }
 
 static void expect_refused(const char *path, const char *why)

@@ -42,13 +42,19 @@ static void kept_close(struct cached *c)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
+/* The next daemon opens it, and does not serve it yet. */
+static void kept_reopen(struct cached *c)
+{
+	c->s = (struct store){ .ops = &store_full_ops };
+	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+}
+
 /* Return: whether its next daemon compares it. */
 static bool kept_is_newer(struct cached *c)
 {
 	bool newer;
 
-	c->s = (struct store){ .ops = &store_full_ops };
-	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	kept_reopen(c);
 	newer = c->s.newer || atomic_load(&full_of(&c->s)->lost);
 	assert_int_equal(c->s.ops->publish(&c->s), 0);
 	return newer;
@@ -102,8 +108,7 @@ static void an_open_that_fails_leaves_the_two_equal(void **state)
 	assert_int_not_equal(full_open(&c->s, &full_ec), 0);
 	full_ec.size = 0;
 	/* an end before the export is served */
-	c->s = (struct store){ .ops = &store_full_ops };
-	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	kept_reopen(c);
 	full_close(&c->s);
 	assert_false(kept_is_newer(c));
 	assert_memory_equal(c->s.epoch, epoch, sizeof(epoch));
@@ -129,8 +134,7 @@ static void an_open_that_fails_leaves_a_doubt(void **state)
 		skip();
 	c = kept_written("doubt");
 	loses_at_the_end(c, staged_loses);
-	c->s = (struct store){ .ops = &store_full_ops };
-	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	kept_reopen(c);
 	full_close(&c->s);
 	assert_true(kept_is_newer(c));
 	kept_close(c);
@@ -151,9 +155,8 @@ static void a_file_that_is_restored_during_an_open_counts(void **state)
 		skip();
 	c = kept_written("restored");
 	full_close(&c->s);
-	c->s = (struct store){ .ops = &store_full_ops };
 	flock_hook = is_restored;
-	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	kept_reopen(c);
 	assert_null(flock_hook);
 	assert_int_equal(c->s.ops->publish(&c->s), 0);
 	assert_true(full_has(&c->s, 0, MIB, 5));
@@ -173,8 +176,7 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	loses_at_the_end(c, disk_loses_silently);
 	assert_true(files_are(c->path, 0, MIB, 2));
 	/* a daemon that does not come to serve it leaves it alone */
-	c->s = (struct store){ .ops = &store_full_ops };
-	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
+	kept_reopen(c);
 	full_close(&c->s);
 	assert_true(files_are(c->path, 0, MIB, 2));
 	assert_true(kept_is_newer(c));
