@@ -217,8 +217,9 @@ static void add_failing(const char *path, const char *rules)
 	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
 	e = export_find("lacks");
 	files_pattern(e->store.base, 0, MIB, 1);
-	e->store.ops->ended(&e->store, false);
+	/* the store thread may compare as soon as it hears of the end */
 	files_text(rules, "write error EIO\n");
+	e->store.ops->ended(&e->store, false);
 }
 
 /* It is done nevertheless, because the memory is gone in any case; but it has failed. */

@@ -70,8 +70,8 @@ static void what_a_worker_has_is_counted(void **state)
 	assert_int_equal(run(ADMIN_REMOVE, "first", NULL, 0), 0);
 	e = add_faulty("hung", path, rules);
 	files_write(path, MIB, MIB, 1);
-	e->store.ops->ended(&e->store, false);
 	files_text(rules, "read hang\n");
+	e->store.ops->ended(&e->store, false);
 	begin(ADMIN_REMOVE, "hung");
 	while (e->state != EXPORT_LEAVING)
 		some_time();
@@ -918,8 +918,9 @@ static void what_hangs_is_told(void **state)
 
 	(void)state;
 	files_write(path, MIB, MIB, 1);
-	e->store.ops->ended(&e->store, false);
+	/* The rule comes first: the store thread may compare as soon as it hears of the end. */
 	files_text(rules, "read hang\n");
+	e->store.ops->ended(&e->store, false);
 	admin_patience_ms = 30;
 	removal = begin(ADMIN_REMOVE, "hung");
 	ask(&first, false);

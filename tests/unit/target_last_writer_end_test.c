@@ -527,8 +527,8 @@ static void the_end_tells_whether_data_is_lost(void **state)
 		assert_int_equal(try_with("end", words), 0);
 		e = export_find("d");
 		files_pattern(e->store.base, 0, BYTES, 2);
-		e->store.ops->ended(&e->store, false);
 		files_text(rules, ends[i].rule);
+		e->store.ops->ended(&e->store, false);
 		assert_int_equal(export_close_all(), ends[i].kept);
 		loop_exit();
 		config_free(&cfg);
