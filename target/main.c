@@ -510,7 +510,7 @@ static int enter_sandbox(const struct config *cfg)
 		log_info("no sandbox: Landlock: %s", strerror(-ret));
 		return 0;
 	}
-	ret = ret ?: sandbox_allow(cfg->state_dir, SANDBOX_MANAGE) ?:
+	ret = ret ?: sandbox_allow_own(cfg->state_dir) ?:
 	      sandbox_allow(CONFIG_RUN_DIR, SANDBOX_MANAGE) ?:
 	      sandbox_allow_beside(cfg->control ?: CONFIG_CONTROL, SANDBOX_MANAGE);
 	if (!ret && cfg->audit)

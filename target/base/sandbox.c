@@ -109,6 +109,33 @@ static int allow_open(int fd, enum sandbox_use use)
 		       &beneath, 0) ? -errno : 0;
 }
 
+/*
+ * Opens a path, or if it does not exist and @use makes files, the nearest directory that exists.
+ * Return: a descriptor; -ENOENT: the daemon cannot reach it; or another -errno.
+ */
+static int open_nearest(const char *path, enum sandbox_use use)
+{
+	char copy[PATH_MAX], *up;
+
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy))
+		return -ENAMETOOLONG;
+	for (;;) {
+		int fd = open(copy, O_PATH | O_CLOEXEC);
+
+		if (fd >= 0)
+			return fd;
+		if (errno == EACCES || errno == ELOOP)
+			return -ENOENT;
+		if (errno != ENOENT && errno != ENOTDIR)
+			return -errno;
+		if (use == SANDBOX_WRITE)
+			return -ENOENT;
+		/* it ends: "/" and "." exist */
+		up = dirname(copy);
+		memmove(copy, up, strlen(up) + 1);
+	}
+}
+
 /**
  * sandbox_allow - keep the use of a path and of what is below it
  * @path: a file or a directory. If it does not exist and @use makes files, its nearest
@@ -122,25 +149,33 @@ static int allow_open(int fd, enum sandbox_use use)
  */
 int sandbox_allow(const char *path, enum sandbox_use use)
 {
-	char copy[PATH_MAX], *up;
+	int fd __cleanup_close = open_nearest(path, use);
 
-	if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy))
-		return -ENAMETOOLONG;
-	for (;;) {
-		int fd __cleanup_close = open(copy, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	return allow_open(fd, use);
+}
 
-		if (fd >= 0)
-			return allow_open(fd, use);
-		if (errno == EACCES || errno == ELOOP)
-			return 0;
-		if (errno != ENOENT && errno != ENOTDIR)
-			return -errno;
-		if (use == SANDBOX_WRITE)
-			return 0;
-		/* it ends: "/" and "." exist */
-		up = dirname(copy);
-		memmove(copy, up, strlen(up) + 1);
-	}
+/**
+ * sandbox_allow_own - keep all use of a directory that is the daemon's for as long as it runs
+ * @path: the directory, as for sandbox_allow()
+ *
+ * It stays open. Some file systems, such as 9p without a cache, give a directory that nobody has
+ * open another inode at each look, and a rule of Landlock is for an inode.
+ *
+ * Return: as sandbox_allow() does.
+ */
+int sandbox_allow_own(const char *path)
+{
+	int fd = open_nearest(path, SANDBOX_MANAGE);
+	int ret;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = allow_open(fd, SANDBOX_MANAGE);
+	if (ret)
+		close(fd);
+	return ret;
 }
 
 /**

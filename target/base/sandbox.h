@@ -22,6 +22,7 @@ enum sandbox_use {
 
 int sandbox_begin(bool confine);
 int sandbox_allow(const char *path, enum sandbox_use use);
+int sandbox_allow_own(const char *path);
 int sandbox_allow_beside(const char *path, enum sandbox_use use);
 int sandbox_enter(void);
 const char *sandbox_hint(int error);
