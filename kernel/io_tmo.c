@@ -55,6 +55,17 @@ void rdmablk_io_tmo_apply(struct rdmablk_session *s)
 	WRITE_ONCE(s->path.slow_tmo, slow);
 }
 
+/*
+ * Applies the changed limits to requests under way. A task in queue_rq may have read the older
+ * limit for a request that it has not started yet. The quiesce waits for such tasks.
+ */
+static void rdmablk_io_tmo_rearm(struct rdmablk_session *s, unsigned int most)
+{
+	blk_mq_quiesce_queue(s->disk->queue);
+	rdmablk_request_rearm(&s->tag_set, most);
+	blk_mq_unquiesce_queue(s->disk->queue);
+}
+
 /**
  * rdmablk_io_tmo_changed() - apply a changed io_tmo, also to requests under way
  * @s: session
@@ -66,7 +77,7 @@ void rdmablk_io_tmo_changed(struct rdmablk_session *s)
 	mutex_lock(&s->disk_mutex);
 	rdmablk_io_tmo_apply(s);
 	if (s->disk)
-		rdmablk_request_rearm(&s->tag_set, UINT_MAX);
+		rdmablk_io_tmo_rearm(s, UINT_MAX);
 	mutex_unlock(&s->disk_mutex);
 }
 
@@ -87,7 +98,7 @@ void rdmablk_io_tmo_hurry(struct rdmablk_session *s)
 		spin_lock_irq(&s->lock);
 		blk_queue_rq_timeout(s->disk->queue, RDMABLK_HURRY_TMO);
 		spin_unlock_irq(&s->lock);
-		rdmablk_request_rearm(&s->tag_set, RDMABLK_HURRY_TMO);
+		rdmablk_io_tmo_rearm(s, RDMABLK_HURRY_TMO);
 	}
 	mutex_unlock(&s->disk_mutex);
 }

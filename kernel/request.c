@@ -279,12 +279,12 @@ static bool rdmablk_request_rearm_one(struct request *rq, void *data)
 
 /**
  * rdmablk_request_rearm() - apply a changed time limit to requests under way
- * @set: tag set
+ * @set: tag set, quiesced since the limit was changed: no request is sent with the older one
  * @most: most jiffies that any request may take
  *
  * The block layer's timer counts from when the request was sent, or from when the timer
  * fired last. If a request ends meanwhile, it keeps its tag until this function has looked
- * at it. If a request is sent again meanwhile, it has the new limit already.
+ * at it.
  */
 void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most)
 {

@@ -162,14 +162,17 @@ MUTANTS = [
     ("requests have more time in a hurry", "test_io_tmo", IO_TMO,
      "min_not_zero(tmo, (unsigned int)RDMABLK_HURRY_TMO)", "RDMABLK_HURRY_TMO"),
     ("a new io_tmo is for new requests", "test_io_tmo", IO_TMO,
-     "\t\trdmablk_request_rearm(&s->tag_set, UINT_MAX);\n", "\t\t(void)s;\n"),
+     "\t\trdmablk_io_tmo_rearm(s, UINT_MAX);\n", "\t\t(void)s;\n"),
+    ("a request that is being sent keeps the older limit", "test_io_tmo", IO_TMO,
+     "\trdmablk_request_rearm(&s->tag_set, most);\n\tblk_mq_unquiesce_queue(s->disk->queue);\n",
+     "\tblk_mq_unquiesce_queue(s->disk->queue);\n\trdmablk_request_rearm(&s->tag_set, most);\n"),
     ("a disk goes away while its requests are looked at", "test_io_tmo", IO_TMO,
      "\tmutex_lock(&s->disk_mutex);\n\trdmablk_io_tmo_apply(s);\n",
      "\trdmablk_io_tmo_apply(s);\n\tmutex_lock(&s->disk_mutex);\n\tmutex_unlock(&s->disk_mutex);\n"
-     "\tif (s->disk)\n\t\trdmablk_request_rearm(&s->tag_set, UINT_MAX);\n"
+     "\tif (s->disk)\n\t\trdmablk_io_tmo_rearm(s, UINT_MAX);\n"
      "\tmutex_lock(&s->disk_mutex);\n"),
     ("requests under way are in no hurry", "test_io_tmo", IO_TMO,
-     "\t\trdmablk_request_rearm(&s->tag_set, RDMABLK_HURRY_TMO);\n", ""),
+     "\t\trdmablk_io_tmo_rearm(s, RDMABLK_HURRY_TMO);\n", ""),
     # --- probes
     ("a refusal is no answer", "test_probe", PROBE,
      " || q->cm_reason || ret == -ECONNREFUSED", ""),

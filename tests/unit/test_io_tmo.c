@@ -9,7 +9,7 @@
 static struct rdmablk_session s;
 static struct request_queue queue;
 static struct gendisk disk = { .queue = &queue };
-static unsigned int errors, rearmed;
+static unsigned int errors, rearmed, quiesced_with, quiesced_queue;
 static u16 error;
 
 void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
@@ -24,9 +24,25 @@ static void blk_queue_rq_timeout(struct request_queue *q, unsigned int timeout)
 	q->timeout = timeout;
 }
 
+static void blk_mq_quiesce_queue(struct request_queue *q)
+{
+	assert_int_equal(q->quiesced++, 0);
+	quiesced_with = s.path.read_write_tmo;
+	quiesced_queue = q->timeout;
+}
+
+static void blk_mq_unquiesce_queue(struct request_queue *q)
+{
+	assert_int_equal(q->quiesced--, 1);
+}
+
+/* Who has read an older limit has started its request. */
 void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most)
 {
 	assert_ptr_equal(set, &s.tag_set);
+	assert_int_equal(queue.quiesced, 1);
+	assert_int_equal(quiesced_with, s.path.read_write_tmo);
+	assert_int_equal(quiesced_queue, queue.timeout);
 	assert_true(s.disk_mutex.lock.held);
 	rearmed = most;
 }
@@ -123,6 +139,7 @@ static void test_changed(void **state)
 	assert_int_equal(rearmed, UINT_MAX);
 	assert_false(s.hurry);
 	assert_int_equal(queue.timeout, 30 * HZ);
+	assert_int_equal(queue.quiesced, 0);
 	assert_false(s.disk_mutex.lock.held);
 }
 
