@@ -437,6 +437,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	orderly = rdmablk_recovery_is_orderly(s);
 	if (orderly)
 		rdmablk_recovery_settle(s);
+	/* A timeout that has found this connection live must not break the next one. */
+	blk_sync_queue(s->disk->queue);
 	cancel_delayed_work_sync(&s->keepalive.work);
 	rdmablk_session_stop_data(s);
 	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s),

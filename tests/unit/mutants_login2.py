@@ -116,6 +116,8 @@ MUTANTS = [
      "\t\ts->outage.trusted = c->reason;\n", ""),
     ("the target does not learn of a frame that does not open", "test_ctrl_events", EVENTS,
      " &&\n\t    reason != RDMABLK_R_AUTH_FAILED)\n", ")\n"),
+    ("a timeout of the lost connection breaks the next one", "test_recovery", RECOVERY,
+     "\tblk_sync_queue(s->disk->queue);\n", ""),
     ("a hint gives a disk up", "test_recovery", RECOVERY,
      "\treturn s->login.version == RDMABLK_VERSION_OPEN ? reason : trusted;\n", "\treturn reason;\n"),
     ("a disk goes on against the target's word", "test_recovery", RECOVERY,

@@ -57,7 +57,7 @@ static struct {
 	int serves;			/* a request of this kind before that; -1: none */
 } target;
 static unsigned int events, longest_nap;
-static bool stopped, destroyed, ctrl_stopped, hurried, looked;
+static bool no_timeout, stopped, destroyed, ctrl_stopped, hurried, looked;
 static u16 error;
 
 static void blk_mq_quiesce_queue(struct request_queue *q)
@@ -68,6 +68,14 @@ static void blk_mq_quiesce_queue(struct request_queue *q)
 static void blk_mq_unquiesce_queue(struct request_queue *q)
 {
 	assert_int_equal(q->quiesced--, 1);
+}
+
+/* The block layer's timer and its work have ended. */
+static void blk_sync_queue(struct request_queue *q)
+{
+	assert_ptr_equal(q, &queue);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	no_timeout = true;
 }
 
 static void blk_mq_kick_requeue_list(struct request_queue *q)
@@ -98,6 +106,8 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lo
 	assert_ptr_equal(set, &s.tag_set);
 	assert_int_equal(queue.quiesced, 1);
 	assert_true(stopped);
+	assert_true(no_timeout);
+	no_timeout = false;
 	/* A reauthentication may wait for a target that is silent; I/O must not. */
 	assert_true(s.reauth_work.work.queued);
 	io.lost = lost;
