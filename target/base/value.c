@@ -432,18 +432,16 @@ bool value_networks_ok(const char *text)
 
 /*
  * Looks for a network of @most bits, which is an address if these are all, inside a network of a
- * list; ignores networks of fewer bits than @least. An IPv4 address lies in ::ffff:0:0/96. A
- * network of fewer than 96 bits counts for IPv6 only.
+ * list. An IPv4 address lies in ::ffff:0:0/96. A network of fewer than 96 bits counts for IPv6
+ * only.
  */
-static bool in_list(const char *text, const struct in6_addr *ip, unsigned int most,
-		    unsigned int least)
+static bool in_list(const char *text, const struct in6_addr *ip, unsigned int most)
 {
+	const unsigned int least = IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0;
 	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
 	struct in6_addr net;
 	unsigned int bits;
 
-	if (IN6_IS_ADDR_V4MAPPED(ip) && least < 96)
-		least = 96;
 	while (copy && (word = strsep(&rest, ", \t")))
 		if (*word && read_network(word, &net, &bits) && bits >= least &&
 		    bits <= most && same_bits(ip, &net, bits))
@@ -462,22 +460,34 @@ bool value_in_networks(const char *text, const struct sockaddr *sa)
 {
 	const struct in6_addr ip = value_ip(sa);
 
-	return in_list(text, &ip, 128, 0);
+	return in_list(text, &ip, 128);
 }
 
 /**
- * value_in_addresses - look for an address in a list of networks that names it
+ * value_addresses - read the addresses that a list of networks names
  * @text: as for value_networks_ok()
- * @sa: IPv4 or IPv6
+ * @out: where to store them, without the networks that have more than one address; IPv4 is as
+ *	for value_ip(). The caller frees it
  *
- * Return: whether the list has @sa itself, and not only a network with it; false, too, if
- * memory is short.
+ * Return: their number; or -ENOMEM.
  */
-bool value_in_addresses(const char *text, const struct sockaddr *sa)
+int value_addresses(const char *text, struct in6_addr **out)
 {
-	const struct in6_addr ip = value_ip(sa);
+	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
+	/* The shortest address is "::". */
+	struct in6_addr *ips = malloc((strlen(text) / 2 + 1) * sizeof(*ips));
+	unsigned int bits;
+	int nr = 0;
 
-	return in_list(text, &ip, 128, 128);
+	if (!copy || !ips) {
+		free(ips);
+		return -ENOMEM;
+	}
+	while ((word = strsep(&rest, ", \t")))
+		if (*word && read_network(word, &ips[nr], &bits) && bits == 128)
+			nr++;
+	*out = ips;
+	return nr;
 }
 
 /* Adds words to a list. Return: the longer list; NULL: memory is short, and @list is gone. */
@@ -501,8 +511,8 @@ static char *add_inner(char *list, const char *from, const char *in)
 
 	while (list && copy && (word = strsep(&rest, ", \t"))) {
 		snprintf(net, sizeof(net), "%s", word);
-		if (*word && read_network(net, &ip, &bits) && in_list(in, &ip, bits, 0) &&
-		    !in_list(list, &ip, bits, 0))
+		if (*word && read_network(net, &ip, &bits) && in_list(in, &ip, bits) &&
+		    !in_list(list, &ip, bits))
 			list = list_add(list, word, "");
 	}
 	return list;

@@ -56,7 +56,7 @@ int value_bind_address(const struct listen_addr *addr, struct sockaddr_storage *
 struct in6_addr value_ip(const struct sockaddr *sa);
 bool value_networks_ok(const char *text);
 bool value_in_networks(const char *text, const struct sockaddr *sa);
-bool value_in_addresses(const char *text, const struct sockaddr *sa);
+int value_addresses(const char *text, struct in6_addr **out);
 char *value_networks_both(const char *a, const char *b);
 bool value_name_ok(const char *text, size_t max);
 bool value_loopback(const struct listen_addr *addr);

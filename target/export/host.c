@@ -42,6 +42,8 @@ struct host_key {
  * @key: keys, in the order of @cfg
  * @nr_keys: number of keys that have been read
  * @lease_id: identity of the host in leases
+ * @address: addresses that the configuration names, because each login is compared with them
+ * @nr_addresses: number of @address
  */
 struct host {
 	struct host_config *cfg;
@@ -50,6 +52,8 @@ struct host {
 	struct host_key key[CONFIG_HOST_KEYS];
 	unsigned int nr_keys;
 	uint8_t lease_id[RDMABLK_ID_LEN];
+	struct in6_addr *address;
+	int nr_addresses;
 };
 
 /**
@@ -114,8 +118,10 @@ void host_discard(struct host_table *table)
 
 	if (!table)
 		return;
-	for (h = next_in(table, NULL); h; h = next_in(table, h))
+	for (h = next_in(table, NULL); h; h = next_in(table, h)) {
 		config_host_free(h->cfg);
+		free(h->address);
+	}
 	secret_free(table->secrets, table->len);
 	free(table);
 }
@@ -159,8 +165,12 @@ static struct host *add_host(struct host_table *table, struct host_config *hc)
 	struct host *h = &table->host[table->nr];
 	uint8_t digest[MAC_DIGEST_LEN];
 
-	if (!hc || mac_digest(LABEL_LEASE, hc->name, strlen(hc->name), digest)) {
+	if (hc && hc->address)
+		h->nr_addresses = value_addresses(hc->address, &h->address);
+	if (!hc || h->nr_addresses < 0 ||
+	    mac_digest(LABEL_LEASE, hc->name, strlen(hc->name), digest)) {
 		config_host_free(hc);
+		free(h->address);
 		return NULL;
 	}
 	memcpy(h->lease_id, digest, sizeof(h->lease_id));
@@ -541,12 +551,13 @@ const struct host *host_find(const uint8_t *key_id, const struct sockaddr *peer)
  */
 bool host_expects(const struct sockaddr *peer)
 {
+	const struct in6_addr ip = value_ip(peer);
 	const struct host *h;
 
 	for (h = next_in(hosts.table, NULL); h; h = next_in(hosts.table, h))
-		if (h->cfg->address && !is_expired(h) &&
-		    value_in_addresses(h->cfg->address, peer))
-			return true;
+		for (int i = 0; i < h->nr_addresses; i++)
+			if (IN6_ARE_ADDR_EQUAL(&h->address[i], &ip) && !is_expired(h))
+				return true;
 	return false;
 }
 

@@ -343,7 +343,9 @@ static void addresses(void **state)
 	because(web1.id, "10.0.0.8", "host web1 may not come from this address");
 	assert_true(expected("10.0.0.7"));
 	assert_false(expected("10.0.0.8"));
-	assert_false(expected("fd99::1"));	/* a network is nobody's address */
+	/* a network is nobody's address */
+	assert_false(expected("fd99::1"));
+	assert_false(expected("fd99::"));
 	host_stop();
 	assert_false(expected("10.0.0.7"));
 	more = "address = 10.0.0.7\nexpires = 1999-01-01";

@@ -555,7 +555,7 @@ static void from_no_more(const char *address)
 
 static bool named(const struct sockaddr *peer)
 {
-	return value_in_addresses("2001:db8::3", peer);
+	return value_in_networks("2001:db8::3", peer);
 }
 
 /* Its owner has every address in it, but for one that the section of a host names. */
