@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Changes of the daemon at run time, without sessions: what is added can be found, what
- * is removed is closed and free to be had again, files grow and shrink, the
- * configuration is read again; and the socket through which all that is asked for, whose
- * clients may be as they like.
+ * Changes of the daemon at run time, without sessions: exports are added, removed, resized
+ * and reopened, the configuration is reloaded and saved. Also the control socket, which
+ * carries these requests, and clients that misbehave.
  *
  * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/control.c
  *	   target/export/export.c target/config/options.c
@@ -69,13 +68,13 @@ static void sizes(void **state)
 		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 0), 0);
 		assert_true(last->bytes == 8 * MIB);
 		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 4 * MIB), -EINVAL);
-		/* nobody uses it */
+		/* an unused export may shrink */
 		assert_int_equal(truncate(path, 2 * MIB), 0);
 		assert_int_equal(run(ADMIN_RESIZE, "disk", NULL, 0), 0);
 		assert_true(last->bytes == 2 * MIB);
 		assert_int_equal(run(ADMIN_REOPEN, "disk", NULL, 0), 0);
 		assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
-		/* a size of its own */
+		/* the export has a configured size */
 		assert_int_equal(truncate(path, 8 * MIB), 0);
 		snprintf(spec, sizeof(spec), "disk,size=4M,file=%s%s", path,
 			 full ? ",cache=full" : "");
@@ -93,7 +92,7 @@ static void sizes(void **state)
 	assert_int_equal(run(ADMIN_REOPEN, "first", NULL, 0), -EPERM);
 }
 
-/* Return: "name: action: why", of the report */
+/* Return: whether the report has this @action for @name, with @why in its reason */
 static bool reported(const char *name, const char *action, const char *why)
 {
 	struct admin_change *c;
@@ -160,7 +159,7 @@ static void reloads(void **state)
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
 	assert_false(log_wanted(LOG_INFO));
 	assert_true(log_wanted(LOG_ERR));
-	/* Other threads log meanwhile: all but the level stays as it is. */
+	/* The reload sets only the level. Other threads may be logging, so the limits stay. */
 	assert_true(!log_allow(&place, NULL) || loop_now() - began > 9000);
 	assert_true(reported("first", "-", "would be lost"));
 	assert_true(reported("second", "changed", ""));
@@ -176,7 +175,7 @@ static void reloads(void **state)
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
 	assert_true(reported("second", "resized", ""));
 	assert_true(export_find("second")->store.size == 3 * MIB);
-	/* Limits change although an export is in memory, and the file has grown. */
+	/* Limits of a memory export change, too, and limits of a file while it grows. */
 	assert_int_equal(export_caps(export_find("first")).sessions, cfg.max_sessions_all / 2);
 	assert_int_equal(truncate(path, 5 * MIB), 0);
 	snprintf(text, sizeof(text), FIRST "max-sessions = 3\nmax-pinned = 4M\n"
@@ -198,7 +197,7 @@ static void reloads(void **state)
 	assert_true(reported("first", "changed", ""));
 	assert_true(reported("second", "removed", ""));
 	assert_null(export_by_name("second"));
-	/* Nor for a file: what would be lost is in the memory that it has. */
+	/* A memory export does not become a file: the contents of its memory would be lost. */
 	snprintf(text, sizeof(text), "[export first]\nfile = %s\n", path);
 	configure(text);
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
@@ -206,7 +205,7 @@ static void reloads(void **state)
 	assert_int_equal(run(ADMIN_REMOVE, "hand", NULL, 0), 0);
 }
 
-/* An export of a file that takes no writes, and has not what is in memory */
+/* Adds the export "lacks": its file refuses writes, and lacks data that is in the arena. */
 static void add_failing(const char *path, const char *rules)
 {
 	struct export *e;
@@ -217,12 +216,15 @@ static void add_failing(const char *path, const char *rules)
 	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
 	e = export_find("lacks");
 	files_pattern(e->store.base, 0, MIB, 1);
-	/* the store thread may compare as soon as it hears of the end */
+	/* ended() may start the comparison of arena and file at once, so the rule comes first */
 	files_text(rules, "write error EIO\n");
 	e->store.ops->ended(&e->store, false);
 }
 
-/* It is done nevertheless, because the memory is gone in any case; but it has failed. */
+/*
+ * If the last writes fail, the export is removed or reopened nevertheless, because its memory is
+ * gone in any case. But the request reports the error.
+ */
 static void what_a_file_lacks_is_an_error(void **state)
 {
 	const char *path = files_new("lacks", 4 * MIB), *rules = files_path("rules");
@@ -244,11 +246,11 @@ static void what_a_file_lacks_is_an_error(void **state)
 	assert_non_null(strstr(last->why, "the export is open again, but "));
 	assert_non_null(strstr(last->why, why));
 	assert_non_null(export_find("lacks"));
-	/* an error of the next request is its own */
+	/* the next request does not report the same error again */
 	assert_int_equal(run(ADMIN_REOPEN, "lacks", NULL, 0), 0);
 	assert_int_equal(run(ADMIN_REMOVE, "lacks", NULL, 0), 0);
 
-	/* both have failed */
+	/* the last writes and the open fail */
 	add_failing(path, rules);
 	assert_int_equal(rename(path, files_path("elsewhere")), 0);
 	assert_int_equal(run(ADMIN_REOPEN, "lacks", NULL, 0), -ENOENT);
@@ -259,7 +261,7 @@ static void what_a_file_lacks_is_an_error(void **state)
 	assert_int_equal(rename(files_path("elsewhere"), path), 0);
 	assert_int_equal(run(ADMIN_REMOVE, "lacks", NULL, 0), 0);
 
-	/* a reload reopens, and removes, what the configuration changes */
+	/* a reload reopens the changed export, and a second one removes it */
 	snprintf(text, sizeof(text), FIRST "[export lacks]\nfile = %s\ncache = full\n", path);
 	add_failing(path, rules);
 	configure(text);
@@ -272,8 +274,8 @@ static void what_a_file_lacks_is_an_error(void **state)
 }
 
 /*
- * A disk in an outage comes back, to flush or to go on: its export is in use, until it has had the
- * time to come.
+ * A disk in an outage is expected back, to flush or to go on. Its export counts as in use until
+ * the time for that has passed.
  */
 static void an_export_in_an_outage_is_in_use(void **state)
 {
@@ -292,7 +294,7 @@ static void an_export_in_an_outage_is_in_use(void **state)
 			    "expected back: wait, or use --force");
 	assert_int_equal(run(ADMIN_REOPEN, "away", NULL, 0), -EBUSY);
 	assert_int_equal(run(ADMIN_REMOVE, "first", NULL, 0), -EBUSY);
-	/* what changes, what is gone, and a file that is shorter */
+	/* a reload neither changes nor removes such an export; a resize does not shrink it */
 	snprintf(text, sizeof(text), "[export away]\nfile = %s\ncache = full\nro = yes\n", path);
 	configure(text);
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
@@ -304,7 +306,7 @@ static void an_export_in_an_outage_is_in_use(void **state)
 	assert_ptr_equal(export_find("first"), first);
 	configure(FIRST);
 	export_await(first, 0);
-	/* nobody has come */
+	/* the disk has not come back in time */
 	export_await(e, loop_now() - 1);
 	assert_int_equal(run(ADMIN_REOPEN, "away", NULL, 0), 0);
 	assert_int_equal(run(ADMIN_REOPEN, "away", NULL, 0), 0);
@@ -326,7 +328,7 @@ static void done_there(struct admin *a)
 	done(a);
 }
 
-/* Return: place on the stack where the report comes when so many exports are refused at once */
+/* A reload refuses to change @nr exports. Return: address on the stack when the report comes */
 static uintptr_t refuse(unsigned int nr)
 {
 	struct admin *a = admin_alloc(ADMIN_RELOAD);
@@ -392,8 +394,9 @@ static void a_reload_changes_who_may_come_where(void **state)
 }
 
 /*
- * Networks of an export count when those of the daemon do, and only a section of the same contents
- * makes them wider. Its contents in memory keep the export from being opened again.
+ * A reload applies new networks of an export together with those of the daemon. If the section
+ * differs in more than that, the export only gets the networks that old and new section have in
+ * common. With another size it cannot be reopened, because its contents in memory would be lost.
  */
 static void networks_of_exports_narrow_at_once(void **state)
 {
@@ -426,7 +429,10 @@ static void stop_later(struct loop_timer *timer)
 	loop_stop();
 }
 
-/* An export before it may take hours to be filled. */
+/*
+ * A reload applies the networks of all exports before it adds an export, because the new one may
+ * take hours to be filled.
+ */
 static void networks_of_exports_do_not_wait(void **state)
 {
 	static struct loop_timer timer = { .expired = stop_later };
@@ -464,7 +470,7 @@ static void networks_of_exports_do_not_wait(void **state)
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
 }
 
-/* The daemon goes on listening there, and lets in nobody else. */
+/* An address that the new configuration lacks stays open until a restart, for the old networks. */
 static void a_reload_without_an_address_opens_nothing(void **state)
 {
 	static const char *const sections[] = {
@@ -488,7 +494,7 @@ static void a_reload_without_an_address_opens_nothing(void **state)
 
 static bool host_differs;
 
-/* These two are in the place of the C library's. */
+/* uname() and sysconf() replace those of the C library: the host changes with @host_differs. */
 int uname(struct utsname *host)
 {
 	static int (*real)(struct utsname *host);
@@ -513,7 +519,7 @@ long sysconf(int name)
 	return host_differs && name == _SC_NPROCESSORS_ONLN ? (n == 1) + 1 : n;
 }
 
-/* The daemon keeps the defaults of its start, until the file says something else. */
+/* Defaults that depend on the host are those of the start, until the file sets a value. */
 static void a_reload_on_a_changed_host_changes_nothing(void **state)
 {
 	char text[512];
@@ -531,7 +537,10 @@ static void a_reload_on_a_changed_host_changes_nothing(void **state)
 	host_differs = false;
 }
 
-/* The new configuration protects by keys what the daemon would show to every host. */
+/*
+ * The new configuration has auth = psk, the daemon has auth = none until its restart. Until then
+ * every host could use what the reload adds, so it changes neither exports nor networks.
+ */
 static void a_reload_adds_nothing_that_wants_keys(void **state)
 {
 	static const char *const exports[] = {
@@ -576,7 +585,7 @@ static void a_reload_adds_nothing_that_wants_keys(void **state)
 	assert_null(first->cfg->allow_address);
 }
 
-/* Nobody listens where it is too long. */
+/* A path that is too long becomes an empty one, where nobody listens. */
 static void control_path(struct sockaddr_un *addr)
 {
 	int n = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/control", files_dir);
@@ -616,7 +625,7 @@ static void wake(struct loop_timer *timer)
 	loop_timer_start(timer, 10);
 }
 
-/* A file in the directory as text, to be freed */
+/* Return: contents of a file in the test's directory, to be freed */
 static char *file_text(const char *name)
 {
 	FILE *file = fopen(files_path(name), "re");
@@ -629,7 +638,7 @@ static char *file_text(const char *name)
 	return text;
 }
 
-/* Saves, and returns what the last save has to say about an export; "": nothing */
+/* Saves. Return: why the save could not write an export, or "" */
 static const char *unsaved(const char *name)
 {
 	const struct admin_change *c;
@@ -650,7 +659,7 @@ static void write_saved(void)
 	files_text(last->path, last->text);
 }
 
-/* Reloads. Return: the export that has changed, or could not, or NULL */
+/* Reloads. Return: the first export that was changed, or could not be, or NULL */
 static const struct admin_change *reload_changes(void)
 {
 	const struct admin_change *c;
@@ -663,9 +672,10 @@ static const struct admin_change *reload_changes(void)
 }
 
 /*
- * An added export is saved as it is by then, and a reload finds nothing to do. One that was
- * saved, and is removed, is saved no more. Changes of the administrator's own files cannot be
- * saved, and a value that a file cannot have is an error.
+ * A save writes each added export as it is at that time, so that a reload changes nothing. After
+ * a saved export was removed, the next save leaves it out. A save does not change the
+ * administrator's own files: it reports exports that differ there. A value that a file cannot
+ * have is an error.
  */
 static void what_was_changed_is_saved(void **state)
 {
@@ -690,7 +700,7 @@ static void what_was_changed_is_saved(void **state)
 	old = strdup(last->text);
 	assert_null(reload_changes());
 	assert_false(export_by_name("two")->by_hand);
-	/* also when it is in the file by now, and after a limit of it has changed there */
+	/* the next save is the same, after the reload and after a change of a limit in the file */
 	assert_string_equal(unsaved("two"), "");
 	assert_string_equal(last->text, old);
 	first = strstr(old, "max-sessions = 3");
@@ -707,7 +717,7 @@ static void what_was_changed_is_saved(void **state)
 	write_saved();
 	assert_null(reload_changes());
 
-	/* of the configuration itself, which is not as the daemon is */
+	/* an export in the administrator's own file that the daemon does not have */
 	old = file_text("conf");
 	snprintf(want, sizeof(want), "%s[export ghost]\ntype = memory\nsize = 1M\n", old);
 	files_text(files_path("conf"), want);
@@ -757,7 +767,7 @@ static void a_socket(void **state)
 			       "\"allow_address\":null,\"listeners\":[]}\n"
 			       "{\"version\":1,\"name\":\"c\"}\n"
 			       "{\"version\":1,\"error\":{\"code\":\"ENOENT\""));
-	/* no half of a character */
+	/* a key that is cut within a character ends with "?" */
 	assert_non_null(strstr(second, SIXTEEN "123456789abcdef?\""));
 	control_close();
 	assert_int_equal(stat(files_path("control"), &st), -1);
@@ -765,7 +775,7 @@ static void a_socket(void **state)
 
 static bool no_memory;
 
-/* In the place of the library's: there may be no memory for it. */
+/* Replaces the function of json-c: it fails while @no_memory is set. */
 const char *json_object_to_json_string_ext(struct json_object *o, int flags)
 {
 	static const char *(*real)(struct json_object *o, int flags);
@@ -777,7 +787,7 @@ const char *json_object_to_json_string_ext(struct json_object *o, int flags)
 
 #define GIVE_UP_MS	20000
 
-/* Waits for the end of the connection; each request is a line. */
+/* Sends the line @arg, waits for the end of the connection. Return: @arg if it ended in time */
 static void *unanswered(void *arg)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -796,7 +806,7 @@ static void *unanswered(void *arg)
 	return ended ? arg : NULL;
 }
 
-/* A client that cannot be answered is dropped. */
+/* If there is no memory for an answer, the daemon closes the connection of the client. */
 static void no_memory_for_an_answer(void **state)
 {
 	static const char * const lines[] = {
@@ -866,7 +876,7 @@ static void bad_clients(void **state)
 	assert_int_equal(run(ADMIN_REMOVE, "a", NULL, 0), 0);
 }
 
-/* Return: a process that has the socket; it has it by now */
+/* Return: a process that has opened the socket */
 static pid_t other_daemon(const char *path)
 {
 	int told[2];
@@ -902,7 +912,7 @@ static void whose_socket(void **state)
 	pid = other_daemon(path);
 	assert_int_equal(control_open(path), -EADDRINUSE);
 	assert_int_equal(stat(path, &st), 0);
-	/* without the lock: somebody else's socket is not removed either */
+	/* also without the lock file the socket of a live process is not removed */
 	unlink(files_path("control.lock"));
 	assert_int_equal(control_open(path), -EADDRINUSE);
 	assert_int_equal(kill(pid, SIGKILL), 0);
@@ -911,7 +921,7 @@ static void whose_socket(void **state)
 	assert_int_equal(control_open(path), 0);
 	control_close();
 	assert_int_equal(stat(path, &st), -1);
-	/* what is no socket is not ours */
+	/* a file or a link of that name is not removed */
 	files_text(path, "precious\n");
 	assert_int_equal(control_open(path), -EEXIST);
 	assert_int_equal(stat(path, &st), 0);
@@ -933,7 +943,10 @@ static void whose_socket(void **state)
 	assert_int_equal(control_open("/nowhere/control"), -ENOENT);
 }
 
-/* The last of all: there is no way back. What is under way ends soon. */
+/*
+ * This test is the last one, because a shutdown cannot be undone. A request under way ends soon;
+ * later ones are refused.
+ */
 static void the_end(void **state)
 {
 	struct admin *a = admin_alloc(ADMIN_RELOAD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The audit log: its lines say what happened and nothing else, whatever a peer calls itself;
- * lines that are missing are seen; nobody waits for the disk; the file is what it must be.
+ * The audit log: its lines say what happened, and the name of a peer cannot forge a line. Lost
+ * lines are counted. The loop does not wait for the disk. Only a regular file is written to.
  *
  * Sources: target/base/audit.c target/base/lines.c target/session/session_audit.c
  *	   target/admin/admin_request.c
@@ -21,10 +21,10 @@
 
 #define SCHEMA	UNIT_DIR "/../../Documentation/json/rdmablkd-audit.schema.json"
 #define CHECKER	UNIT_DIR "/../lib/schema.py"
-#define BURST	20	/* refusals of an address */
-#define RING	512	/* lines that wait */
-#define ALL	384	/* refusals of all addresses, and lines that wait when one is added */
-#define LOGINS	300U	/* with the refusals no more than can wait */
+#define BURST	20	/* lines about refusals of one address in a window */
+#define RING	512	/* most lines that wait for the disk */
+#define ALL	384	/* lines about refusals of all addresses; also 3/4 of the ring */
+#define LOGINS	300U	/* fits into the ring together with the refusals */
 #define MANY	2000U	/* addresses */
 #define HOSTILE	"\"},{\"event\":\"stop\"\\\n\x1b[2J\xff\xc3"
 
@@ -44,7 +44,7 @@ static void forget(void)
 		json_object_put(lines[--nr]);
 }
 
-/* Each line of the file, which must be an object and nothing more. */
+/* Reads the file into @lines. Each line must be one JSON object and nothing more. */
 static unsigned int read_lines(const char *name)
 {
 	FILE *f = fopen(files_path(name), "re");
@@ -183,7 +183,7 @@ static void admin_lines(void)
 	admin_audit_refused(65534, "too many");
 }
 
-/* What a host may do, and what a stranger was not told */
+/* Requests about hosts, and a refused stranger, who is not told the detail in the line */
 static void host_lines(void)
 {
 	struct session stranger = { .id = 0x98, .proof = { .key_id = { 1 } } };
@@ -429,7 +429,7 @@ static void names_of_peers_stay_texts(void **state)
 	forget();
 }
 
-/* A host whose key was proven is not said to lack it. */
+/* Each failed authentication has its own detail; a known key has not "no host has this key". */
 static void a_failed_authentication_has_its_cause(void **state)
 {
 	static struct export export;
@@ -455,7 +455,7 @@ static void a_failed_authentication_has_its_cause(void **state)
 	forget();
 }
 
-/* Ends the window of all addresses: the next refusal, which has no file yet, begins another. */
+/* Begins a new window of all addresses, by a refusal while no audit log is open. */
 static void new_window(void)
 {
 	audit_window_ms = -1;
@@ -474,7 +474,7 @@ static void an_address_has_so_many_lines_of_refusals(void **state)
 	begin("flood");
 	for (unsigned int i = 0; i < LOGINS; i++) {
 		session_audit_refused(&session, RDMABLK_R_BUSY);
-		session_audit_login(&other);	/* has no such limit */
+		session_audit_login(&other);	/* logins have no such limit */
 	}
 	session_audit_refused(&other, RDMABLK_R_BUSY);
 	audit_window_ms = -1;
@@ -562,7 +562,7 @@ static unsigned int count_lines(const char *name)
 	return found;
 }
 
-/* Waits until the file has so many lines. */
+/* Waits until the file has @wanted lines. */
 static void wait_for_lines(const char *name, unsigned int wanted)
 {
 	for (unsigned int i = 0; i < 1000 && count_lines(name) < wanted; i++)
@@ -577,7 +577,7 @@ static void all_addresses_have_so_many_lines_of_refusals(void **state)
 	begin("crowd");
 	for (unsigned int i = 0; i < MANY; i++) {
 		refuse_address(i);
-		if (i < ALL && i % 64 == 63)	/* the disk takes them all */
+		if (i < ALL && i % 64 == 63)	/* so the ring does not fill up */
 			wait_for_lines("crowd", i + 1);
 	}
 	session_audit_login(&session);
@@ -595,7 +595,7 @@ static void all_addresses_have_so_many_lines_of_refusals(void **state)
 	forget();
 }
 
-/* While the disk is stuck, refusals take none of the places of other lines. */
+/* While the disk is stuck, lines about refusals leave a quarter of the ring to other lines. */
 static void refusals_leave_room_for_other_lines(void **state)
 {
 	const unsigned int first = 200, logins = RING - ALL - 1;
@@ -640,7 +640,7 @@ static void a_full_disk_loses_lines_that_are_counted(void **state)
 	begin("full");
 	disk_full_at(1000);
 	for (unsigned int i = 0; i < all; i++)
-		plain(i);	/* the loop goes on: no line waits for the disk */
+		plain(i);	/* does not wait for the disk */
 	disk_full_at(RLIM_INFINITY);
 	/* until there is room for a line again */
 	for (unsigned int i = 0; i < 1000; i++) {
@@ -662,7 +662,7 @@ static void a_full_disk_loses_lines_that_are_counted(void **state)
 		assert_int_equal(number(i, "seq"), next);
 		next++;
 	}
-	/* as many as the ring has no place for, less those that were written */
+	/* the lines that did not fit into the ring, less a few that were written meanwhile */
 	assert_true(lost > 80 && lost <= 100);
 	assert_int_equal(nr + lost, all + 2);
 	assert_int_equal(number(nr - 2, "i"), all);
@@ -714,7 +714,7 @@ static void a_name_that_cannot_be_opened_again_leaves_the_file(void **state)
 	forget();
 }
 
-/* The disk has room for the first bytes of a line. */
+/* Begins a log and fills the disk after the first 10 bytes of its first line. */
 static void begin_cut(const char *name)
 {
 	struct stat st;
@@ -728,7 +728,7 @@ static void begin_cut(const char *name)
 	while (st.st_size < 10);
 }
 
-/* There is room again, and the file has all of the line. */
+/* Makes room on the disk. The file must get the whole line. */
 static void end_whole(const char *name)
 {
 	disk_full_at(RLIM_INFINITY);
@@ -755,7 +755,7 @@ static void a_line_is_whole_in_the_next_file(void **state)
 	end_whole("cut");
 }
 
-/* The administrator makes room, and has the daemon open the file that it has. */
+/* After a reopen of the same file the rest of the line follows its first bytes. */
 static void a_line_goes_on_in_the_same_file(void **state)
 {
 	char event[512];
@@ -788,7 +788,7 @@ static void only_a_regular_file_will_do(void **state)
 	struct stat st;
 
 	(void)state;
-	alarm(60);	/* a pipe would be waited for */
+	alarm(60);	/* ends a test whose open of the pipe waits for a reader */
 	assert_int_equal(mkfifo(files_path("pipe"), 0600), 0);
 	expect_refused(name_of("pipe"), "not a regular file");
 	assert_int_equal(mkdir(files_path("dir"), 0700), 0);
@@ -803,7 +803,7 @@ static void only_a_regular_file_will_do(void **state)
 	audit_stop(0, -1);
 	assert_int_equal(stat(files_path("mode"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
-	/* A line that is there stays. */
+	/* An open keeps the lines of the file. */
 	assert_int_equal(audit_open(name_of("mode")), 0);
 	assert_int_equal(audit_start(), 0);
 	audit_stop(0, -1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sets of granules do what a plain array of booleans does.
+ * A bitmap of granules behaves like a plain array of booleans.
  *
  * Sources: target/base/bitmap.c
  */
@@ -31,7 +31,7 @@ static void compare(const struct bitmap *b, const bool *want, uint64_t nr)
 			assert_false(want[at]);
 		for (; at < first + count; at++)
 			assert_true(want[at]);
-		/* a run is whole */
+		/* the run does not end too early */
 		assert_true(at == nr || !want[at]);
 	}
 	for (; at < nr; at++)
@@ -96,7 +96,7 @@ static void what_is_beyond_the_last_is_ignored(void **state)
 	bitmap_free(&b);
 }
 
-/* The runs of 4096 bits in which there is something */
+/* Return: number of groups of 4096 bits that have a set bit */
 static uint64_t runs_of(const struct bitmap *b)
 {
 	uint64_t first, count, runs = 0;
@@ -124,7 +124,7 @@ static size_t pages_of(const struct bitmap *b, size_t *all)
 	return in;
 }
 
-/* The set of the largest granule count: who puts something in there meets no new page. */
+/* bitmap_touch() brings all of a large bitmap into memory: a later set needs no new page. */
 static void what_is_touched_is_in_memory(void **state)
 {
 	struct bitmap b;
@@ -156,7 +156,7 @@ static void merging_moves(void **state)
 			change(&a, model, BITS, &seed);
 			change(&b, other, BITS, &seed);
 		}
-		/* In steps; each moves no more than it may. */
+		/* Merge in steps. Each step moves at most @most groups of 4096 bits. */
 		most = 1 + (uint64_t)round % 3;
 		do {
 			had = runs_of(&b);

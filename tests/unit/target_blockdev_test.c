@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a block device says of itself, and what exports make of it: whether it erases, has a
- * cache, makes single writes durable, and is made of others. A file passes for one: this
- * has what the daemon asks the kernel, and its part of sysfs is a directory.
+ * Secure erase, the volatile cache and FUA of a block device, also if it is stacked on others:
+ * what the daemon finds out and what it offers to sessions. A regular file passes for the device:
+ * this program replaces the calls that tell them apart, and a directory replaces sysfs.
  *
  * Sources: target/store/file.c target/staged/store_none.c target/store/store_full.c
  */
@@ -22,15 +22,15 @@
 
 static struct {
 	char path[240];
-	ino_t inode;		/* of the file; 0: it is one */
-	char place[240];	/* of its directory of sysfs */
+	ino_t inode;		/* of the file that passes for a device; 0: none does */
+	char place[240];	/* directory in place of the device's in sysfs */
 	bool erases;
-	int error;		/* of that */
+	int error;		/* errno of an erase; 0: none */
 	uint64_t range[2];	/* of the last erase */
 } device;
 
 /*
- * The daemon's calls come here.
+ * Functions in place of the C library's
  */
 
 static void disguise(struct stat *st)
@@ -61,7 +61,7 @@ int stat(const char *path, struct stat *st)
 	return ret;
 }
 
-/* Where a file of the device's sysfs is, or the path itself. */
+/* Return: the file in place of one in the device's sysfs directory; other paths unchanged */
 static const char *place_of(const char *path, char *buf, size_t len)
 {
 	if (!device.place[0] || strncmp(path, SYSFS "/", strlen(SYSFS "/")))
@@ -86,7 +86,7 @@ DIR *opendir(const char *path)
 	return real(place_of(path, buf, sizeof(buf)));
 }
 
-/* As a device does: the zeroes are what it has afterwards. */
+/* Erases a range as a device would. It reads as zeroes afterwards. */
 static int erase(int fd, const uint64_t *range)
 {
 	if (!device.erases)
@@ -139,7 +139,7 @@ static void attribute(const char *name, const char *text)
 	files_text(files_path(path), text);
 }
 
-/* A disk that discards, has a cache and FUA, and is made of nothing else; or a part of it. */
+/* Makes a disk with discard, a cache and FUA, not stacked on others, or a partition of it. */
 static const char *device_new(bool part)
 {
 	struct stat st;
@@ -206,10 +206,10 @@ static void fua_is_of_the_device_itself(void **state)
 		const char *path = device_new(part);
 
 		assert_true(has_fua(path));
-		/* what is below may have none, and is flushed instead */
+		/* stacked on sda, which may lack FUA */
 		attribute("slaves/sda", "");
 		assert_false(has_fua(path));
-		/* nobody says */
+		/* sysfs does not say whether it is stacked */
 		assert_int_equal(files_run("rm -r %s", files_path("disk/slaves")), 0);
 		assert_false(has_fua(path));
 		assert_int_equal(files_run("mkdir %s", files_path("disk/slaves")), 0);
@@ -239,7 +239,7 @@ static void a_device_without_a_cache_is_not_flushed(void **state)
 
 		attribute("queue/write_cache", caches[i / 2].says);
 		l = none_limits(path, &direct);
-		/* what goes through the page cache is durable after a flush only */
+		/* without direct I/O the page cache needs a flush, whatever the device has */
 		assert_int_equal(l.flags & RDMABLK_GRANT_CACHE,
 				 direct ? caches[i / 2].cache : RDMABLK_GRANT_CACHE);
 		assert_int_equal(unlink(files_path("disk/queue/write_cache")), 0);
@@ -286,7 +286,7 @@ static void who_can_erase_offers_it(void **state)
 		s.ops->limits(&s, &l);
 		erasing_is_offered(&l, erases, 65536);
 		full_close(&s);
-		/* which it does block by block when it does not say */
+		/* without a discard granularity the unit of an erase is the logical block */
 		attribute("queue/discard_max_bytes", "0\n");
 		l = none_limits(path, &direct);
 		erasing_is_offered(&l, erases, 4096);
@@ -320,7 +320,7 @@ static void what_is_erased_is_gone(void **state)
 	file_close(&f);
 }
 
-/* And in memory, or the next flush would bring it back. */
+/* A cached file clears its arena, too, or the next FLUSH would write the old data back. */
 static void what_is_erased_is_gone_from_memory(void **state)
 {
 	const char *path = device_new(false);
@@ -338,7 +338,7 @@ static void what_is_erased_is_gone_from_memory(void **state)
 	assert_true(full_has(&s, MIB + 65536, SIZE - MIB - 65536, 1));
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_zero(path, MIB, 65536));
-	/* what the device refuses is as it was, in both */
+	/* if the device refuses the erase, arena and file keep their data */
 	device.error = EIO;
 	assert_int_equal(full_do(&s, RDMABLK_OP_SECURE_ERASE, 0, 0, 65536, NULL),
 			 RDMABLK_R_STORE_IO);
@@ -361,7 +361,7 @@ int main(void)
 	};
 	int ret;
 
-	/* A file without a cache has threads, whose notes go to the loop. */
+	/* An uncached file has threads that send notes to the loop. */
 	if (loop_init())
 		return 1;
 	store_none_setup(1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The command of --run begins when it is told to, finds its environment, ends the loop when
- * it ends, and its status is the daemon's. A signal is passed on; a command that was never
- * told to begin does nothing.
+ * The command of --run starts when the daemon is ready, and gets its environment. When it ends,
+ * the loop ends, and its status is that of the daemon. Signals are passed on to it. A command
+ * that the daemon did not start does nothing.
  *
  * Sources: target/base/captive.c target/base/loop.c
  */
@@ -51,8 +51,8 @@ static int serve(const char *command, const struct captive_place *at, int signo)
 		return status_of(pid);
 	alarm(PATIENCE_MS / 1000);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_DFL);	/* ignored by what a shell starts in the background */
-	close_range(3, ~0U, 0);	/* what this program has got from its own parent */
+	signal(SIGINT, SIG_DFL);	/* a shell makes its background jobs ignore it */
+	close_range(3, ~0U, 0);	/* descriptors that this program has inherited */
 	log_setup(LOG_ERR);
 	ret = captive_prepare(command, at) ?: loop_init() ?: captive_start(loop_stop);
 	if (ret)
@@ -88,7 +88,7 @@ static void test_environment(void **state)
 	any.uri = NULL;
 	assert_int_equal(serve("test -z \"${RDMABLK_URI+set}\" -a -n \"$RDMABLK_ADDRESS\"", &any,
 			       0), 0);
-	/* Descriptors of the daemon are not the command's; that of the ls is one more. */
+	/* The command inherits no descriptor of the daemon. Descriptor 3 is that of ls itself. */
 	assert_int_equal(serve("test \"$(ls /proc/self/fd | tr -d '\\n')\" = 0123", &place, 0),
 			 0);
 }
@@ -103,7 +103,7 @@ static void test_signal(void **state)
 /* The shell itself cannot be run: the log says why. */
 static void test_not_run(void **state)
 {
-	static char command[200000];	/* more than an argument may have */
+	static char command[200000];	/* longer than one argument may be */
 	int old = dup(STDERR_FILENO), ends[2];
 	char log[512];
 	ssize_t len;
@@ -123,7 +123,7 @@ static void test_not_run(void **state)
 	close(old);
 }
 
-/* What the audit log has, apart from the status of the daemon */
+/* The audit log gets the status of the command, also when the daemon's own status counts. */
 static void test_both_statuses(void **state)
 {
 	pid_t pid = fork();
@@ -143,7 +143,7 @@ static void test_both_statuses(void **state)
 	assert_int_equal(status_of(pid), 7);
 }
 
-/* The daemon has failed before it was ready: nothing has run, and its own status counts. */
+/* If the daemon fails before it is ready, the command does not run; the daemon's status counts. */
 static void test_not_begun(void **state)
 {
 	char path[] = "/tmp/rdmablk-captive-XXXXXX", command[64];
@@ -168,7 +168,7 @@ static void test_not_begun(void **state)
 	unlink(path);
 }
 
-/* It does not end in time: it is told to, and that is a failure. */
+/* A command that does not end in time is ended, and the status of the daemon is a failure. */
 static void test_late(void **state)
 {
 	pid_t pid = fork(), command;
@@ -184,7 +184,7 @@ static void test_late(void **state)
 		_exit(captive_end(EXIT_DONE, 0));
 	}
 	assert_int_equal(status_of(pid), EXIT_FAILED);
-	/* A daemon that is killed takes its command along: the pipe has no writer then. */
+	/* If the daemon dies before the start, its command never runs: the pipe has no writer. */
 	assert_int_equal(pipe(ends), 0);
 	command = fork();
 	if (!command) {

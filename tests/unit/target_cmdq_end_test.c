@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Sessions with an arena end at any moment of their commands, while the commands thread and
- * the store thread are at work: nothing of a session is touched when it is idle, no command is
- * answered twice, or when its threads have let go of its queues, and no granule that was noted
- * is lost.
+ * the store thread work. No thread touches a session that is idle. No command is answered
+ * twice, or after the threads have let go of the queues. No granule of a good DIRTY is lost.
  *
  * Sources: target/session/cmdq.c target/staged/lane.c target/store/store_thread.c
  */
@@ -17,21 +16,21 @@
 #define ROUNDS		3000U
 #define SPIN_NS		30000U
 
-static unsigned int seed = 1, store_seed = 2;	/* of this thread, of the store thread */
-static uint64_t begun, done;	/* works of the store; the store thread's */
+static unsigned int seed = 1, store_seed = 2;	/* of the test's and of the store thread */
+static uint64_t begun, done;	/* work items; only the store thread changes these */
 
 /* A session */
 static struct peer {
 	struct cmdqs c;
 	struct fake_qp qp[QUEUES];
 	uint16_t op[QUEUES][CMDQ_DEPTH];	/* of the command of each tag */
-	unsigned int first[QUEUES][CMDQ_DEPTH];	/* granule of a DIRTY, of two */
+	unsigned int first[QUEUES][CMDQ_DEPTH];	/* first of the two granules of a DIRTY */
 	bool flushed[GRANULES];		/* the store thread's until the session is idle */
 	bool stopped, idle;
 } *peers[SESSIONS];
 
 #ifdef __SANITIZE_THREAD__
-/* ThreadSanitizer does not know the real one, and takes what follows for a race. */
+/* ThreadSanitizer does not know the real function, and would see races after the join. */
 int pthread_clockjoin_np(pthread_t thread, void **ret, clockid_t id, const struct timespec *until)
 {
 	(void)id;
@@ -50,7 +49,7 @@ static void spin(unsigned int ns)
 	} while ((at.tv_sec - from.tv_sec) * 1000000000L + at.tv_nsec - from.tv_nsec < (long)ns);
 }
 
-/* Each takes a while, and fails now and then. */
+/* A work item or a FLUSH takes a while, and fails now and then. */
 static unsigned int fake_step(void)
 {
 	begun++;
@@ -173,7 +172,7 @@ static bool is_dirty(const struct peer *p, unsigned int granule)
 	return bitmap_next(&p->c.dirty, granule, &first, &count) && first == granule;
 }
 
-/* What its peer has seen of a session that is idle */
+/* The answers that the peer of an idle session has got on one queue */
 static void check_answers(const struct peer *p, unsigned int q)
 {
 	const struct fake_qp *qp = &p->qp[q];
@@ -209,7 +208,7 @@ static void peer_close(struct peer *p)
 	free(p);
 }
 
-/* Sessions that use the same two threads begin and end meanwhile. */
+/* Meanwhile other sessions begin and end on the same two threads. */
 static void a_session_ends_at_any_moment(void **state)
 {
 	(void)state;
@@ -238,7 +237,7 @@ static int begin(void **state)
 	return export_start(&fake_ops);
 }
 
-/* The store thread has worked, and has ended. */
+/* Return: an error also if the store thread had no work, or did not finish it */
 static int end(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The thread of an export that serves the commands of sessions with an arena: it needs neither
- * an io_uring nor the loop, and a peer that sends without pause keeps nobody else from it. The
- * kernel refuses every io_uring.
+ * The commands thread of an export, which serves the sessions with an arena: it needs neither an
+ * io_uring nor the loop, and a peer that sends without pause does not starve other sessions. In
+ * this test every io_uring is refused.
  *
  * Sources: target/staged/lane.c target/staged/iothread.c target/base/ring.c
  *	   target/session/cmdq.c
@@ -18,21 +18,21 @@
 #include "target_cmdq.h"
 
 #define SIZE		(1ULL << 20)
-#define FLOOD_MOST	50000000	/* then it ends by itself, and all others have waited */
+#define FLOOD_MOST	50000000	/* commands; a flood of so many has starved the others */
 
-static sem_t begun, permit;	/* a work of the store has begun; it may end */
+static sem_t begun, permit;	/* a work item of the store has begun; it may end */
 
 /* A session and its only write queue */
 static struct peer {
 	struct cmdqs c;
 	struct fake_qp qp;
-	unsigned int reason;	/* why it must end */
-	bool ended, stopped, idle;	/* how far its end is */
+	unsigned int reason;	/* why the session must end */
+	bool ended, stopped, idle;	/* upcalls: the session must end, has stopped, is idle */
 	bool flood;
 	atomic_uint_fast64_t sent;
 } peers[2];
 
-/* Instead of that of the library; as with kernel.io_uring_disabled=2 */
+/* Replaces the library's function: fails as with kernel.io_uring_disabled=2. */
 int io_uring_queue_init_params(unsigned int entries, struct io_uring *uring,
 			       struct io_uring_params *params)
 {
@@ -44,7 +44,7 @@ int io_uring_queue_init_params(unsigned int entries, struct io_uring *uring,
 	return error;
 }
 
-/* Instead of that of the library; the host may have no room for one descriptor more */
+/* epoll_ctl() replaces the C library's: it may fail as if the host could watch no more. */
 static atomic_bool epoll_full;
 
 int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
@@ -129,7 +129,7 @@ static void idle(void *owner)
 	loop_stop();
 }
 
-/* Return: 0, or why its lane has no thread. */
+/* Return: 0, or -errno if the thread did not take the lane. */
 static int peer_begin(struct peer *p)
 {
 	struct lanes *l = &p->c.lanes;
@@ -187,7 +187,7 @@ static uint64_t fences(const struct peer *p)
  * Tests
  */
 
-/* An uncached file cannot be had without an io_uring; an arena does not ask for one. */
+/* The threads of an uncached file need an io_uring. The commands thread of an arena does not. */
 static void without_an_io_uring(void **state)
 {
 	struct staged_file file = { .file = NULL };
@@ -201,7 +201,7 @@ static void without_an_io_uring(void **state)
 	peer_close(p);
 }
 
-/* Commands are begun, done and answered while the loop is kept from running. */
+/* Commands are begun, done and answered while the loop does not run. */
 static void without_the_loop(void **state)
 {
 	static const uint16_t ops[] = {
@@ -221,7 +221,7 @@ static void without_the_loop(void **state)
 	peer_close(p);
 }
 
-/* What one session has to wait for keeps no other waiting. */
+/* A slow command delays neither other sessions nor other commands of the same session. */
 static void a_slow_command_is_alone(void **state)
 {
 	struct peer *slow = peer_open(0), *p = peer_open(1);
@@ -233,7 +233,7 @@ static void a_slow_command_is_alone(void **state)
 	assert_int_equal(wait_answer(p, 0), RDMABLK_OK);
 	send_command(slow, RDMABLK_OP_FENCE, 1);
 	assert_int_equal(wait_answer(slow, 1), RDMABLK_OK);
-	/* it has stopped long before it is idle, and its command is not answered */
+	/* the slow session stops at once, and is idle only when its command has ended */
 	peer_stop(slow);
 	send_command(p, RDMABLK_OP_FENCE, 1);
 	assert_int_equal(wait_answer(p, 1), RDMABLK_OK);
@@ -247,7 +247,7 @@ static void a_slow_command_is_alone(void **state)
 	peer_close(p);
 }
 
-/* Each answer makes another command. */
+/* While the peer floods, it sends a new command for each answer. */
 static void answered(struct fake_qp *qp)
 {
 	struct peer *p = container_of(qp, struct peer, qp);
@@ -282,7 +282,7 @@ static void without_pause(void **state)
 		send_command(p, RDMABLK_OP_FENCE, tag);
 	send_command(quiet, RDMABLK_OP_FENCE, 0);
 	assert_int_equal(wait_answer(quiet, 0), RDMABLK_OK);
-	/* the watchdog, sessions that come and go */
+	/* notes get their turn, too: those of the watchdog, and of sessions that begin or end */
 	sem_init(&watch.run, 0, 0);
 	watch.note.run = watch_run;
 	ring_tell(&pool->thread[0].engine.ring, &watch.note);
@@ -295,7 +295,7 @@ static void without_pause(void **state)
 }
 
 /*
- * What comes just before the queue is armed, and just after
+ * Commands that arrive just before the completion queue is armed, and just after
  */
 
 static int (*real_req_notify)(struct ibv_cq *cq, int solicited);
@@ -322,8 +322,9 @@ static int poll_gated(struct ibv_cq *cq, int max, struct ibv_wc *wc)
 }
 
 /*
- * The queue is armed with a completion just handled, or after it was found empty. Completions
- * of sends come between rounds, so that they do not have it polled.
+ * The queue is armed after a completion was handled, or after the queue was found empty. No
+ * command stays unnoticed. The completions of sends are released between the rounds only, so
+ * that they do not cause a poll.
  */
 static void nothing_is_left_lying(void **state)
 {
@@ -378,7 +379,7 @@ static int cannot_poll(struct ibv_cq *cq, int max, struct ibv_wc *wc)
 	return error;
 }
 
-/* Whose completions cannot be had any more has lost its connection. */
+/* If a completion queue can no longer be polled or armed, the session ends: connection lost. */
 static void a_device_that_fails_ends_its_sessions(void **state)
 {
 	struct ibv_context_ops *ops = &fake_context()->ops;
@@ -404,7 +405,7 @@ static void a_device_that_fails_ends_its_sessions(void **state)
 }
 
 /*
- * A session whose lane its thread cannot take, or takes late: it ends like any other
+ * A session whose lane the thread cannot take, or takes too late, ends like any other
  */
 
 static void a_lane_that_cannot_be_attached_leaves(void **state)
@@ -424,7 +425,7 @@ static void a_lane_that_cannot_be_attached_leaves(void **state)
 		peer_close(p);
 		assert_int_equal(fake_objects(), 0);
 	}
-	/* the thread is as it was */
+	/* the thread still serves other sessions */
 	p = peer_open(0);
 	send_command(p, RDMABLK_OP_FENCE, 0);
 	assert_int_equal(wait_answer(p, 0), RDMABLK_OK);
@@ -459,7 +460,7 @@ static void a_session_ends_before_its_lane_is_attached(void **state)
 	assert_int_equal(fake_objects(), 0);
 }
 
-/* That of a device which is gone: nothing else may ever say so. */
+/* The channel breaks when its device is gone. There may be no other sign of that. */
 static void a_channel_that_breaks_ends_its_session(void **state)
 {
 	struct peer *p = peer_open(0);
@@ -471,7 +472,7 @@ static void a_channel_that_breaks_ends_its_session(void **state)
 	peer_close(p);
 }
 
-/* A session that must end does no more commands, whatever comes before it is told to stop. */
+/* A session that must end handles no more commands, even before it is told to stop. */
 static void who_has_ended_is_not_heard(void **state)
 {
 	struct ibv_context_ops *ops = &fake_context()->ops;
@@ -496,7 +497,7 @@ static void who_has_ended_is_not_heard(void **state)
 	ops->poll_cq = real_poll;
 }
 
-/* The thread of an export says that it lives. */
+/* Of the thread of the export, which answers the watchdog */
 static struct heartbeat *beat;
 
 static void the_watchdog_is_answered(void **state)
@@ -506,7 +507,7 @@ static void the_watchdog_is_answered(void **state)
 	(void)state;
 	beat = &pool->thread[0].heartbeat;
 	assert_true(beat->watched);
-	/* no file that it could wait for */
+	/* the thread waits for no file, so a hang must come from the adapter */
 	assert_string_equal(beat->kind, "commands");
 	assert_string_equal(beat->suspect, "adapter");
 	atomic_store(&beat->asked, true);
@@ -527,7 +528,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
+	for (int i = 0; i < 100; i++)	/* for work items that a failed test has left */
 		sem_post(&permit);
 	return export_stop();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The daemon's checks of commands on write queues: what is malformed ends the session,
- * what cannot be done is answered, and nothing is read beyond what came in.
+ * The daemon's checks of commands on write queues: a malformed command ends the session, a
+ * command that cannot be done is answered with an error, and no byte behind the message is read.
  *
  * Sources: target/wire/wire_data.c
  */
@@ -18,7 +18,7 @@
 #include "../../target/wire/wire.h"
 
 #define SIZE	((1ULL << 30) + 1024)	/* ends within a granule */
-#define ALL_OPS	0xfe			/* but FENCE, which is no bit of a store */
+#define ALL_OPS	0xfe			/* all but FENCE, which every store has */
 
 static const struct wire_scope everything = {
 	.size = SIZE, .logical_block = 512, .writer = true, .ops = ALL_OPS,
@@ -46,7 +46,7 @@ static struct rdmablk_command with_range(uint16_t op, uint64_t offset, uint64_t 
 }
 
 /*
- * A copy of exactly @len bytes: a sanitizer sees every byte read beyond.
+ * Checks a copy of exactly @len bytes, so that a sanitizer sees every read beyond them.
  * Return: reason << 8 | status.
  */
 static unsigned int check(const void *msg, size_t len, const struct wire_scope *scope)
@@ -68,7 +68,7 @@ static unsigned int check_cmd(const struct rdmablk_command *cmd)
 	return check(cmd, sizeof(*cmd), &everything);
 }
 
-/* @cmd with @trailer bytes behind it, its head telling the truth. */
+/* Checks @cmd with @trailer bytes behind it, and the length of both in its header. */
 static unsigned int check_trailed(struct rdmablk_command cmd, const void *bytes,
 				  size_t trailer, const struct wire_scope *scope)
 {
@@ -98,9 +98,9 @@ static void every_length_but_the_right_one_is_malformed(void **state)
 
 			memset(buf, 0, sizeof(buf));
 			memcpy(buf, &cmd, sizeof(cmd));
-			/* the head says 64 whatever came in */
+			/* the header says 64 bytes, whatever the length of the message is */
 			assert_int_equal(check(buf, len, &everything), want);
-			/* it tells the truth */
+			/* the header has the length of the message */
 			((struct rdmablk_command *)buf)->hdr.length =
 				htole16((uint16_t)len);
 			assert_int_equal(check(buf, len, &everything), want);
@@ -156,7 +156,7 @@ static void unknown_operations_are_answered(void **state)
 	}
 }
 
-/* A good command of an operation, with a range if it takes any */
+/* Checks a good command of an operation, with a range if the operation takes one. */
 static unsigned int check_op(uint16_t op, const struct wire_scope *scope)
 {
 	struct rdmablk_range range = { htole64(0), htole64(4096) };
@@ -300,7 +300,7 @@ static void dirty_ranges_are_granules(void **state)
 	assert_int_equal(check_dirty(512, 4096), RDMABLK_R_RANGE);
 	assert_int_equal(check_dirty(4096, 512), RDMABLK_R_RANGE);
 	assert_int_equal(check_dirty(0, 0), MALFORMED);
-	/* but for the end of the export */
+	/* a range may end within a granule only at the end of the export */
 	assert_int_equal(check_dirty(1 << 30, 1024), RDMABLK_OK);
 	assert_int_equal(check_dirty(0, SIZE), RDMABLK_OK);
 	assert_int_equal(check_dirty(1 << 30, 512), RDMABLK_R_RANGE);

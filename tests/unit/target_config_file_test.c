@@ -48,7 +48,7 @@ static void complains(const char *text, const char *want)
 	config_free(&cfg);
 }
 
-/* inih skips a mark in the first line, too, and sees the section behind it. */
+/* inih, too, skips a byte order mark in the first line, and finds a section behind it. */
 static void a_section_that_only_the_parser_sees_is_an_error(void **state)
 {
 	static const char * const marks[] = { "\xef\xbb\xbf\xef\xbb\xbf", " \xef\xbb\xbf" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Values, keys and files of the daemon's configuration: what is right is taken,
- * everything else is an error that says where.
+ * Values, keys and files of the daemon's configuration: valid ones are accepted, all others
+ * are errors that name the place.
  *
  * Sources: target/config/config.c target/config/config_keys.c target/config/config_file.c
  *	   target/config/options.c target/base/value.c
@@ -441,7 +441,7 @@ static void specs_of_files(void **state)
 #define ADDRESSES	"[target]\nlisten = 127.0.0.2, 127.0.0.3\nlisten = 127.0.0.4\n" \
 			"drain-ms = 7\nio-threads = 7\n"
 
-/* The daemon with a configuration of @text and further options, up to a NULL. */
+/* Parses the configuration @text and the options @more, which end with NULL. */
 static int options(struct config *cfg, const char *text, char **more)
 {
 	char path[] = "/tmp/rdmablk-unit-XXXXXX";
@@ -497,13 +497,16 @@ static void options_stand_above_the_file(void **state)
 	what_is_asked_listens(&cfg, WORDS("127.0.0.9:20420", "127.0.0.3:20420", "[::1]:1"));
 	assert_int_equal(cfg.drain_ms, 8);
 	assert_int_equal(cfg.io_threads, 7);
-	/* exports come together */
+	/* exports of the file and of the command line add up */
 	assert_string_equal(TAILQ_FIRST(&cfg.exports)->name, "d");
 	assert_string_equal(TAILQ_LAST(&cfg.exports, export_config_list)->name, "e");
 	config_free(&cfg);
 }
 
-/* What the command line replaces need not be allowed, but it must be an address. */
+/*
+ * An address that the command line replaces may be one that needs "insecure", but it must be
+ * valid. An address or an export given twice is an error.
+ */
 static void what_stands_below_is_still_read(void **state)
 {
 	struct config cfg;
@@ -524,7 +527,7 @@ static void what_stands_below_is_still_read(void **state)
 	config_free(&cfg);
 }
 
-/* What is said about an option, which ends the daemon */
+/* The option @word ends the daemon with the message @want. */
 static void refused_option(char *word, const char *want)
 {
 	FILE *old = stderr;
@@ -553,7 +556,7 @@ static void an_unknown_option_is_explained(void **state)
 	refused_option("-x", "rdmablkd: unknown option -x; see 'rdmablkd --help'\n");
 	refused_option("--listen", "rdmablkd: --listen needs a value\n");
 	refused_option("--check=1", "rdmablkd: --check=1 takes no value\n");
-	/* Only builds for tests have it. */
+	/* Only builds for tests have --fault, so it is not suggested. */
 	refused_option("--falt", "rdmablkd: unknown option --falt; see 'rdmablkd --help'\n");
 }
 
@@ -572,7 +575,7 @@ static void hosts(void **state)
 				   "expires = 2027-06-30\naddress = 10.0.0.7, 10.1.0.0/16\n"
 				   HOST("ops", "") DISK "allow = web1:ro, ops:rw+steal\n"), 0);
 	config_finish(&cfg);
-	assert_int_equal(cfg.errors, 0);	/* beyond loopback: everybody is known */
+	assert_int_equal(cfg.errors, 0);	/* not only loopback: hosts have keys */
 	assert_int_equal(cfg.auth, AUTH_PSK);
 	hc = TAILQ_FIRST(&cfg.hosts);
 	assert_string_equal(hc->name, "web1");
@@ -652,7 +655,7 @@ static void what_was_meant(void **state)
 	complains(TARGET DISK "[listeners]\n", 1, "did you mean [listen ADDR]?\n");
 }
 
-/* Reads @conf, and what an option says above it. */
+/* Reads @conf, and then --listen @option, unless that is NULL. */
 static void read_listens(struct config *cfg, const char *conf, const char *option)
 {
 	FILE *file = fmemopen((void *)conf, strlen(conf), "r");
@@ -689,7 +692,7 @@ static void sections_of_addresses(void **state)
 	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[2]),
 			    "10.0.0.0/24, 192.0.2.1");
 	assert_null(config_listen_networks(&cfg, &cfg.listen[3]));
-	/* an option replaces addresses, and lets nobody in whom a section keeps out */
+	/* an option replaces the addresses, but the networks of their sections still count */
 	read_listens(&now, conf, "10.0.0.1");
 	assert_int_equal(now.nr_listen, 1);
 	assert_string_equal(config_listen_networks(&now, &now.listen[0]),
@@ -704,17 +707,17 @@ static void sections_of_addresses(void **state)
 	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[3]), "::1");
 	assert_false(config_listen_take(&cfg, &now, &cfg.listen[3]));
 	assert_false(config_listen_take(&cfg, &now, &cfg.listen[1]));
-	/* one that is in no file any more */
+	/* an address that the new file does not have keeps its networks */
 	assert_false(config_listen_take(&cfg, &now, &cfg.listen[0]));
 	assert_string_equal(config_listen_networks(&cfg, &cfg.listen[0]), "fd00::/64");
-	/* one that has had no section */
+	/* an address without a section in the new file, and one that gets its first section */
 	other = cfg.listen[1];
 	assert_false(config_listen_take(&now, &cfg, &other));
 	assert_true(config_listen_take(&now, &cfg, &cfg.listen[0]));
 	assert_string_equal(config_listen_networks(&now, &cfg.listen[0]), "fd00::/64");
 	config_free(&now);
 	config_free(&cfg);
-	/* a section of an address that is listened on already, before or behind it */
+	/* a section of an address that "listen" names, too, before or behind the section */
 	read_listens(&cfg, "[listen 10.0.0.1]\nallow-address = ::1\n[target]\n"
 		     "listen = 10.0.0.1, 10.0.0.2\n[listen 10.0.0.2]\nallow-address = ::2\n", NULL);
 	assert_int_equal(cfg.nr_listen, 2);
@@ -723,7 +726,7 @@ static void sections_of_addresses(void **state)
 	config_free(&cfg);
 	complains(TARGET DISK "[listen localhost]\n", 1,
 		  "test:6: listen localhost: not a numeric address; ADDR[:PORT], IPv6 in brackets, link-local%INTERFACE\n");
-	/* a bracket is missing: the keys are not those of the section above */
+	/* a bracket is missing: the keys that follow do not count for the section above */
 	complains(TARGET DISK "[listen [fd00::1]\nallow-address = fd00::/64\n", 1,
 		  "test:6: listen [fd00::1: not a numeric address; ADDR[:PORT], IPv6 in brackets, link-local%INTERFACE\n");
 	complains("[[export d]\nread-only = 1\n" TARGET DISK, 1,
@@ -759,7 +762,7 @@ static void drop(const char *name, const char *text)
 	fclose(file);
 }
 
-/* @said: what is said of the files. Return: the number of problems */
+/* Reads the files; @said gets the complaints. Return: the number of problems */
 static unsigned int drop_read(struct config *cfg, char *said, size_t size)
 {
 	FILE *out = fmemopen(said, size, "w");
@@ -773,7 +776,7 @@ static unsigned int drop_read(struct config *cfg, char *said, size_t size)
 	return cfg->errors;
 }
 
-/* conf.d/NAME.conf are read after conf, in the order of their bytes; they add to it. */
+/* Files conf.d/NAME.conf are read after conf, sorted by bytes of their names, and add to it. */
 static void drop_in_files(void **state)
 {
 	static const char *const ignored[] = {
@@ -807,7 +810,7 @@ static void drop_in_files(void **state)
 	assert_int_equal(cfg.log_level, LOG_DEBUG);
 	config_free(&cfg);
 
-	/* Each problem has its file and line; what stands twice is one. */
+	/* Each problem is reported with file and line; so is a key or an export given twice. */
 	drop("conf.d/b.conf", "[export d]\ntype = memory\n\n[target]\nlog-level = info\n");
 	assert_int_equal(drop_read(&cfg, said, sizeof(said)), 2);
 	assert_non_null(strstr(said, "/conf.d/b.conf:1: export \"d\" exists already, at "));

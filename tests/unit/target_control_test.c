@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the administrator asks the daemon for: the lines that are right, with what they
- * come to, and all those that are not; whether two exports are the same; and that a
- * mistake in one is told to the client.
+ * Requests of the administrator: good lines give the right request, all others are refused.
+ * Also whether two configurations of an export are the same, and that the client hears of a
+ * mistake in one.
  *
  * Sources: target/admin/control_request.c target/config/config.c target/base/log.c
  * Libraries: json-c
@@ -166,7 +166,7 @@ static void what_is_wrong_is_refused(void **state)
 	}
 }
 
-/* No beginning of a good line is taken for a good one, and none is read beyond. */
+/* A line that is cut short is refused, and no byte behind its end is read. */
 static void cut_lines(void **state)
 {
 	const char *line = ASK("\"resize\",\"name\":\"disk\",\"size\":4096");
@@ -230,7 +230,8 @@ static void what_is_no_text_is_marked(void **state)
 	}
 }
 
-/* An export in the words of --export, checked; the caller's */
+/* Return: checked configuration of an export, from the words of --export, to be freed */
+
 static struct export_config *export_of(const char *spec)
 {
 	struct export_config *ec;
@@ -252,7 +253,7 @@ static bool same(const char *one, const char *other)
 	struct export_config *a = export_of(one), *b = export_of(other);
 	bool ret;
 
-	if (!a->block)		/* opened: it has that of its file */
+	if (!a->block)		/* an open export has the block size of its file */
 		a->block = 4096;
 	ret = config_export_same(a, b);
 	config_export_free(a);
@@ -297,7 +298,7 @@ static void sameness(void **state)
 	assert_false(same("d,memory,size=1M", "d,memory,size=1M,numa=none"));
 	assert_false(same("d,memory,size=1M", "d,memory,size=1M,numa=0"));
 	assert_false(same("d,memory,size=1M,numa=0", "d,memory,size=1M,numa=1"));
-	/* limits of the export, which it gets without being opened again */
+	/* limits do not count: an export gets new ones without a reopen */
 	assert_true(same("d,file=/x", "d,file=/x,max-sessions=1,max-queues=1,max-pinned=1M"));
 	assert_true(limited("d,file=/x", "d,file=/x,max-sessions=1"));
 	assert_true(limited("d,file=/x", "d,file=/x,max-queues=1"));
@@ -331,7 +332,7 @@ static void the_last_error_is_kept(void **state)
 	char kept[16];
 
 	(void)state;
-	log_setup(LOG_ERR - 1);		/* whatever the level */
+	log_setup(LOG_ERR - 1);		/* errors are kept even if they are not logged */
 	log_keep(kept, sizeof(kept));
 	assert_string_equal(kept, "");
 	log_err("one %d", 1);

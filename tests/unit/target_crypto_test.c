@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libcrypto as wire version 2 uses it: ECDH on P-256 gives what it must and refuses what is
- * no public key; HMAC, the key schedule and sealed frames have the reference values; an
- * algorithm that is missing is named.
+ * libcrypto as wire version 2 uses it: ECDH on P-256, HMAC, the key schedule and sealed frames
+ * give the reference values. ECDH refuses a point that is no public key. A missing algorithm is
+ * named.
  *
  * Sources: target/wire/crypto.c, kernel/keysched.c, kernel/sealed.c
  * Libraries: libcrypto
@@ -94,7 +94,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* A pair with a private key that is known */
+/* Makes a pair from a known private key. */
 static void load(struct crypto_pair *pair, const char *private)
 {
 	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
@@ -137,7 +137,7 @@ static void agreements(void **state)
 		point(peer, p->x, p->y);
 		assert_int_equal(crypto_agree(&pair, peer, z), 0);
 		assert_hex(z, p->z);
-		/* One bit beside the curve */
+		/* One flipped bit takes the point off the curve. */
 		peer[LEN + i % LEN] ^= 1 << i % 8;
 		assert_int_equal(crypto_agree(&pair, peer, z), -EBADMSG);
 		crypto_forget(&pair);
@@ -241,7 +241,7 @@ static void hmac_of_rfc4231(void **state)
 	}
 }
 
-/* Each end with its own private key, as the two ends of a login do it */
+/* One end of a login: derives the keys from its own private key and the peer's point. */
 static void end_of_login(const char *private, const char *peer_point,
 			 struct rdmablk_keysched_keys *keys)
 {
@@ -311,7 +311,7 @@ static void reference_frame(void **state)
 	}
 	assert_int_equal(rdmablk_sealed_open(&rx, frame, 56, text, sizeof(text)), 16);
 	assert_memory_equal(text, msg, 16);
-	/* The ciphers go on. */
+	/* The ciphers still work after the frames that were refused. */
 	for (int len = 16; len <= RDMABLK_SEALED_MAX; len++) {
 		memset(msg, len, sizeof(msg));
 		assert_int_equal(rdmablk_sealed_seal(&tx, msg, len, frame, sizeof(frame)),

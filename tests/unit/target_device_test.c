@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whether a device is there: its directory in sysfs says so, which is a tmpfs here, unless
- * sysfs cannot be seen. And that librdmacm may close a context as soon as no id is bound to its
- * device any more: the daemon touches it no later.
+ * A device is there if it has a directory in sysfs, for which a tmpfs stands here, or if sysfs
+ * cannot be seen. And librdmacm may close a context as soon as no id is bound to its device any
+ * more, so the daemon does not touch it after that.
  *
  * Sources: target/rdma/device.c
  */
@@ -32,17 +32,17 @@
 static unsigned int removed;
 
 /*
- * librdmacm. It closes a context with the last id of its device, if it has found out meanwhile
- * that libibverbs does not list the device any more.
+ * A fake librdmacm. With the last id of a device it closes the context, if it has found out
+ * meanwhile that libibverbs does not list the device any more.
  */
 static struct {
 	struct ibv_context *verbs;	/* NULL: closed */
 	unsigned int ids;		/* bound to the device */
 	bool dead;			/* not listed any more */
-	int no_id;			/* errno of the next ids */
-	struct ibv_context *elsewhere;	/* where ids are bound instead */
-	int cmd_fd, async_fd;		/* once they are closed: those of a file that took them */
-	bool nowhere;			/* they were /dev/null when they were closed */
+	int no_id;			/* errno of the next cm_create_id(); 0: it succeeds */
+	struct ibv_context *elsewhere;	/* context that ids are bound to instead, or NULL */
+	int cmd_fd, async_fd;		/* after the close: numbers that another file has */
+	bool nowhere;			/* both were /dev/null when they were closed */
 } rdma;
 
 static void rdma_opens(void)
@@ -68,7 +68,7 @@ static bool is_null(int fd)
 	       st.st_rdev == null.st_rdev;
 }
 
-/* Another thread opens a file at once, which gets the number. */
+/* As if another thread opened a file at once, and that got the number @fd. */
 static void taken(int fd)
 {
 	int other = memfd_create("other", MFD_CLOEXEC);
@@ -95,7 +95,7 @@ static void rdma_closes(void)
 	rdma.verbs = NULL;
 }
 
-/* The end of the process, as far as a test goes on */
+/* Frees what the end of the process would free. */
 static void rdma_ends(void)
 {
 	assert_int_equal(rdma.ids, 0);
@@ -147,7 +147,7 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 }
 
 /*
- * Instead of those of the daemon and of libibverbs
+ * Replacements of functions of the daemon and of libibverbs
  */
 
 int loop_add(struct loop_source *src)
@@ -215,7 +215,7 @@ static void end(void)
 	rdma_ends();
 }
 
-/* Return: whether it can be used; if not, it was told to be removed. */
+/* Return: whether the device can be used; if not, gone() must have been called. */
 static bool is_there(void)
 {
 	struct device *dev;
@@ -232,7 +232,7 @@ static bool is_there(void)
 	return dev;
 }
 
-/* The device that librdmacm has met meanwhile is of no interest here. */
+/* librdmacm meets another device, and so finds out that this one is not listed any more. */
 static void another_device_is_met(void)
 {
 	rdma.dead = true;
@@ -245,7 +245,10 @@ static bool is_taken(int fd)
 	return !fstat(fd, &st) && S_ISREG(st.st_mode);
 }
 
-/* Its sessions end, their ids in workers; then nobody uses the device, and all of it goes. */
+/*
+ * A device is removed. The ids of its sessions go first. The context must stay open and in place
+ * until the last user puts the device.
+ */
 static void a_context_is_not_touched_after_its_last_id(void **state)
 {
 	(void)state;
@@ -264,7 +267,7 @@ static void a_context_is_not_touched_after_its_last_id(void **state)
 		assert_non_null(rdma.verbs);
 		assert_false(is_null(rdma.verbs->cmd_fd) || is_null(rdma.verbs->async_fd));
 		device_put(dev);
-		if (!met) {	/* librdmacm keeps it, and the kernel need not wait */
+		if (!met) {	/* librdmacm keeps the context; the kernel need not wait */
 			assert_true(is_null(rdma.verbs->cmd_fd) && is_null(rdma.verbs->async_fd));
 			assert_null(get());
 		} else {
@@ -276,7 +279,7 @@ static void a_context_is_not_touched_after_its_last_id(void **state)
 	}
 }
 
-/* Its context could go with the id of any session, while the device is in use. */
+/* Without an id of its own the device could lose its context with the id of any session. */
 static void a_device_that_nothing_keeps_open_is_not_used(void **state)
 {
 	struct ibv_context other = { .device = NULL };
@@ -311,7 +314,7 @@ static void a_device_that_nothing_keeps_open_is_not_used(void **state)
 	end();
 }
 
-/* In a namespace of its own from here on. */
+/* From here on the process has its own mount namespace. */
 static void sysfs_says_it(void **state)
 {
 	(void)state;
@@ -323,7 +326,7 @@ static void sysfs_says_it(void **state)
 	assert_true(is_there());
 	assert_int_equal(mkdir(CLASS, 0755), 0);
 	assert_false(is_there());
-	/* the removal does not wait for a device that cannot be watched, either */
+	/* the kernel's removal need not wait for a device that got no id of its own, either */
 	begin();
 	id_begins();
 	rdma.no_id = ENODEV;

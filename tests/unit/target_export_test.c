@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who may have an export, what a host may take, and what a kept arena keeps.
+ * Leases of an export, limits of hosts, addresses and exports, and what a kept arena keeps.
  *
  * Sources: target/export/export.c target/store/store_memory.c target/store/arena.c
  *	   target/export/quota.c target/base/value.c target/base/log.c target/wire/mac.c
@@ -46,7 +46,7 @@ static struct lease lease(unsigned int host, unsigned int boot,
 	return l;
 }
 
-/* One lease is held; what does a claim get, and what becomes of the holder? */
+/* While @held has a lease, @claim gets the answer @want, and @held gets @verdict. */
 static void one(struct lease held, struct lease claim, bool shared, bool steal,
 		unsigned int want, unsigned int verdict)
 {
@@ -93,7 +93,7 @@ static void leases(void **state)
 	one(w, lease(1, 1, 1, 6, true), false, false, RDMABLK_R_FENCING, RDMABLK_R_REPLACED);
 	one(w, lease(1, 1, 1, 5, true), false, false, RDMABLK_R_STATE, 0);
 	one(w, lease(1, 1, 1, 4, true), true, true, RDMABLK_R_STATE, 0);
-	/* being fenced: come again, whoever you are */
+	/* the holder is being fenced: every claim has to come again */
 	w.ending = true;
 	one(w, lease(2, 1, 1, 1, true), false, false, RDMABLK_R_FENCING, 0);
 	one(w, lease(1, 1, 1, 6, true), false, false, RDMABLK_R_FENCING, 0);
@@ -177,7 +177,7 @@ static void limits_hold_and_are_given_back(void **state)
 	assert_int_equal(s[1].queues, 2);
 	assert_int_equal(quota_session_queues(&host, 4, NULL), 1);
 	assert_int_equal(quota_session_get(&s[2], &host, 1, 0), RDMABLK_R_LIMIT_SESSIONS);
-	/* what it could have when the first of them ends for it */
+	/* what another session could get if the first one ended for it */
 	freed = (struct quota_freed){ 0 };
 	quota_freed_add(&freed, &host, &s[0]);
 	assert_int_equal(quota_session_queues(&host, 9, &freed), 3);
@@ -197,7 +197,7 @@ static void limits_hold_and_are_given_back(void **state)
 	assert_int_equal(quota_session_queues(&host, 2, NULL), 2);
 	assert_int_equal(quota_session_get(&s[2], &host, 9, 0), RDMABLK_OK);
 	assert_int_equal(s[2].queues, 3);
-	/* a reload may lower it below what is taken */
+	/* a reload may lower max_queues below the number that is taken */
 	cfg.max_queues = 2;
 	assert_int_equal(quota_session_queues(&host, 9, NULL), 1);
 	cfg.max_queues = 5;
@@ -205,7 +205,7 @@ static void limits_hold_and_are_given_back(void **state)
 	quota_session_put(&s[2]);
 }
 
-/* A host that makes up an identity for each session, and readers without number */
+/* Against a host that makes up an identity for each session, and against too many readers */
 static void limits_of_an_address_and_of_all_hold(void **state)
 {
 	struct config cfg = {
@@ -231,7 +231,7 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 		assert_int_equal(quota_session_get(&s[i], WHO(i, 0, false), 2, 10), RDMABLK_OK);
 	assert_int_equal(quota_session_get(&s[3], WHO(3, 0, true), 2, 10),
 			 RDMABLK_R_LIMIT_SESSIONS);
-	/* one from there that ends for it makes room, one from elsewhere does not */
+	/* an ending session of the same address makes room, one of another address does not */
 	assert_int_equal(quota_session_check(WHO(3, 0, true), 10, &freed),
 			 RDMABLK_R_LIMIT_SESSIONS);
 	freed.addr.sessions = 1;
@@ -244,7 +244,7 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 	assert_int_equal(quota_session_queues(WHO(3, 1, false), 9, NULL), 6);
 	for (unsigned int i = 3; i < 6; i++)
 		assert_int_equal(quota_session_get(&s[i], WHO(i, 1, false), 2, 10), RDMABLK_OK);
-	/* 6 of 8 sessions and 12 of 16 queues are the readers' */
+	/* readers may have 6 of 8 sessions and 12 of 16 queues */
 	assert_int_equal(quota_session_get(&s[6], WHO(6, 2, false), 1, 10),
 			 RDMABLK_R_LIMIT_SESSIONS);
 	cfg.max_sessions_all = 16;
@@ -286,7 +286,7 @@ static void limits_of_an_address_and_of_all_hold(void **state)
 #undef WHO
 }
 
-/* A session of the host and the address with that number */
+/* Return: a session of host and address number @host */
 static struct quota_who user(struct export *e, uint8_t host, bool writer)
 {
 	static uint8_t id[RDMABLK_ID_LEN];
@@ -336,7 +336,7 @@ static void put_all(struct quota_share *s, size_t nr)
 			  .max_sessions_all = 999, .max_queues = 999,		\
 			  .max_queues_addr = 999, .max_queues_all = 999 }
 
-/* Readers leave room for a writer, as many as they are; a writer takes none of theirs. */
+/* Readers leave room for a writer, however many they are. A writer does not count as a reader. */
 static void limits_of_an_export_hold(void **state)
 {
 	struct config cfg = NO_CONFIG;
@@ -358,7 +358,7 @@ static void limits_of_an_export_hold(void **state)
 	assert_int_equal(take(&s[4], &e, 4, true, 1, 10), RDMABLK_R_LIMIT_SESSIONS);
 	assert_string_equal(refusal(&e, true, 10, NULL),
 			    "max-sessions=4 of the export: 4 taken, 1 needed");
-	/* a steal: the session of another host ends, and makes room here, not for its host */
+	/* a steal: the session of another host ends and frees a place of the export only */
 	ends(&freed, &e, &s[3]);
 	assert_int_equal(freed.all.sessions, 1);
 	assert_int_equal(freed.readers.sessions, 0);
@@ -373,7 +373,7 @@ static void limits_of_an_export_hold(void **state)
 	assert_int_equal(e.limits.taken.sessions, 0);
 	assert_int_equal(e.limits.readers.queues, 0);
 
-	/* 6 of 8 queues are for readers, and at least one is for a writer */
+	/* readers may have 6 of 8 queues, and leave at least one to a writer */
 	assert_int_equal(take(&s[0], &e, 0, false, 9, 10), RDMABLK_OK);
 	assert_int_equal(s[0].queues, 6);
 	quota_session_put(&s[0]);
@@ -394,7 +394,7 @@ static void limits_of_an_export_hold(void **state)
 	assert_int_equal(take(&s[0], &e, 0, true, 1, 10), RDMABLK_OK);
 	put_all(s, ARRAY_SIZE(s));
 
-	/* memory for a writer is that of one session, if that is more than a quarter */
+	/* readers leave a writer a quarter of the memory, or that of one session if it is more */
 	ec.max_queues = 99;
 	assert_int_equal(take(&s[0], &e, 0, false, 1, 40), RDMABLK_OK);
 	assert_int_equal(take(&s[1], &e, 1, false, 1, 40), RDMABLK_R_LIMIT_MEMORY);
@@ -407,7 +407,7 @@ static void limits_of_an_export_hold(void **state)
 	assert_int_equal(take(&s[2], &e, 2, true, 1, 40), RDMABLK_OK);
 	put_all(s, ARRAY_SIZE(s));
 
-	/* nobody may write: all is for readers */
+	/* readers may take everything of a read-only export */
 	ec.read_only = true;
 	ec.max_sessions = 1;
 	assert_int_equal(take(&s[0], &e, 0, false, 200, 100), RDMABLK_OK);
@@ -416,7 +416,7 @@ static void limits_of_an_export_hold(void **state)
 	put_all(s, ARRAY_SIZE(s));
 }
 
-/* One export cannot take all there is, unless there is no other. */
+/* By default one export cannot take all sessions of the target, unless it is the only one. */
 static void an_export_leaves_room_for_others(void **state)
 {
 	struct config cfg = NO_CONFIG;
@@ -456,7 +456,7 @@ static void an_export_leaves_room_for_others(void **state)
 	export_free(a);
 }
 
-/* Connections that become no sessions cannot take every place of a login. */
+/* Connections that never become sessions leave some places of logins to known addresses. */
 static void places_are_kept_for_known_addresses(void **state)
 {
 	struct config cfg = { .max_logins = 8, .max_logins_addr = 8 };
@@ -474,14 +474,14 @@ static void places_are_kept_for_known_addresses(void **state)
 	assert_int_equal(quota_login_get(address(1)), RDMABLK_R_LIMIT_LOGINS);
 	quota_login_put(address(2));
 	quota_login_put(address(1));
-	/* whose login ends without a session is as unknown as before */
+	/* an address whose login ends without a session stays unknown */
 	quota_login_put(address(100));
 	assert_int_equal(quota_login_get(address(100)), RDMABLK_OK);
 	assert_int_equal(quota_login_get(address(100)), RDMABLK_R_LIMIT_LOGINS);
 	for (uint32_t i = 0; i < 6; i++)
 		quota_login_put(address(100 + i));
 
-	/* Of those that were, so many are remembered; those with a session always. */
+	/* 1024 addresses of former sessions are remembered, and all that have a session now. */
 	for (uint32_t i = 0; i < 1024; i++) {
 		quota_live_get(address(1000 + i));
 		quota_live_put(address(1000 + i));
@@ -520,7 +520,7 @@ static int arena_remove(void **state)
 	return 0;
 }
 
-/* Opens it in a child, writes, and dies without a word. */
+/* A child opens the arena, writes to it and exits without closing it. */
 static void arena_write_and_die(struct store *before)
 {
 	const struct export_config ec = arena_config();
@@ -549,15 +549,15 @@ static void kept_arena_keeps_contents_epoch_and_identity(void **state)
 	(void)state;
 	assert_int_equal(store_memory_ops.open(&a, &ec), 0);
 	assert_int_equal(((char *)a.base)[ARENA_SIZE - 1], 0);
-	/* nobody else meanwhile */
+	/* a second open fails meanwhile */
 	assert_int_not_equal(store_memory_ops.open(&b, &ec), 0);
 	assert_int_equal(store_memory_ops.publish(&a), 0);
 	memset(a.base, 0x5a, a.size);
 	memcpy(epoch, a.epoch, sizeof(epoch));
 	store_memory_ops.close(&a);
 	/*
-	 * The trailer names this very process, which lives: to a successor that
-	 * would be a reason to wait, so the next life is another process's.
+	 * The trailer names this process. The next open would wait for its end,
+	 * so another process publishes the arena that is opened then.
 	 */
 	unlink(arena_path);
 	arena_write_and_die(&b);
@@ -566,7 +566,7 @@ static void kept_arena_keeps_contents_epoch_and_identity(void **state)
 	assert_int_equal(b.uuid[0], 7);
 	assert_memory_not_equal(b.epoch, epoch, sizeof(epoch));
 	store_memory_ops.close(&b);
-	/* it is another export's */
+	/* the arena is that of an export with another UUID */
 	assert_int_not_equal(store_memory_ops.open(&c, &ec), 0);
 }
 
@@ -582,7 +582,7 @@ static void arena_waits_for_its_former_process(void **state)
 	if (!former) {
 		if (store_memory_ops.open(&s, &ec) || store_memory_ops.publish(&s))
 			_exit(1);
-		flock(s.fd, LOCK_UN);	/* which a process that is killed loses early */
+		flock(s.fd, LOCK_UN);	/* a process that is killed may lose it early */
 		pause();
 	}
 	for (int i = 0; i < 1000 && access(arena_path, F_OK); i++)
@@ -593,9 +593,9 @@ static void arena_waits_for_its_former_process(void **state)
 		kill(former, SIGKILL);
 		_exit(0);
 	}
-	while (store_memory_ops.open(&s, &ec))	/* while it still holds the lock */
+	while (store_memory_ops.open(&s, &ec))	/* the former process still holds the lock */
 		usleep(1000);
-	/* nobody but the killer has ended it */
+	/* the open has waited until the signal ended the former process */
 	assert_int_equal(waitpid(former, &status, WNOHANG), former);
 	assert_true(WIFSIGNALED(status));
 	waitpid(killer, &status, 0);
@@ -612,7 +612,7 @@ static void *last_thread(void *fd)
 	_exit(0);
 }
 
-/* Serves the arena, and then loses all threads but one that is not the first. */
+/* Serves the arena, and then ends the first thread of the process; another thread goes on. */
 static void lose_the_first_thread(const struct export_config *ec, int fds[2])
 {
 	struct store s = { .uuid = { 7 } };
@@ -621,13 +621,13 @@ static void lose_the_first_thread(const struct export_config *ec, int fds[2])
 	close(fds[1]);
 	if (store_memory_ops.open(&s, ec) || store_memory_ops.publish(&s))
 		_exit(1);
-	flock(s.fd, LOCK_UN);	/* which a process that is killed loses early */
+	flock(s.fd, LOCK_UN);	/* a process that is killed may lose it early */
 	if (pthread_create(&thread, NULL, last_thread, &fds[0]))
 		_exit(1);
 	pthread_exit(NULL);
 }
 
-/* Passes the log on until somebody waits for the process at the end of the pipe. */
+/* Reads the log until the open waits for the former process, and then ends that by @lifeline. */
 static void end_who_is_waited_for(int log, int lifeline)
 {
 	char text[4096];
@@ -658,7 +658,7 @@ static bool is_zombie(pid_t pid)
 	return strstr(text, ") Z ");
 }
 
-/* Opens @s with its log in a pipe, whose reader ends what the open waits for. */
+/* Opens @s with the log in a pipe. The pipe's reader ends the process that the open waits for. */
 static int open_with_an_ender(struct store *s, const struct export_config *ec,
 			      int lifeline)
 {
@@ -682,8 +682,8 @@ static int open_with_an_ender(struct store *s, const struct export_config *ec,
 }
 
 /*
- * A process whose first thread has ended is a zombie to look at, and its other
- * threads still have queue pairs.
+ * A process whose first thread has ended looks like a zombie, but its other
+ * threads may still have queue pairs.
  */
 static void arena_waits_for_every_thread_of_its_former_process(void **state)
 {
@@ -703,14 +703,14 @@ static void arena_waits_for_every_thread_of_its_former_process(void **state)
 	assert_int_equal(waitpid(former, &status, WNOHANG), 0);
 	ret = open_with_an_ender(&s, &ec, lifeline[1]);
 	assert_int_equal(ret, 0);
-	/* It is gone, and because it was waited for. */
+	/* The former process is gone, because the open has waited for it. */
 	assert_int_equal(waitpid(former, &status, WNOHANG), former);
 	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
 	wait(&status);
 	store_memory_ops.close(&s);
 }
 
-/* Serves the arena in a PID namespace of its own, as its first process, and is killed. */
+/* The first process of a new PID namespace serves the arena, and exits with or without a close. */
 static void serve_elsewhere(const struct export_config *ec, bool closes)
 {
 	struct store s = { .uuid = { 7 } };
@@ -744,8 +744,8 @@ static int served_elsewhere(const struct export_config *ec, bool closes)
 }
 
 /*
- * What becomes of a process of another PID namespace cannot be seen; its pid is that of
- * another process here, or of none. One that has closed its arena is not asked for.
+ * Whether a process of another PID namespace still lives cannot be seen: here its pid names
+ * another process, or none. If it has closed the arena, that does not matter.
  */
 static void arena_of_another_pid_namespace_is_refused(void **state)
 {
@@ -754,12 +754,12 @@ static void arena_of_another_pid_namespace_is_refused(void **state)
 	int ret = served_elsewhere(&ec, true);
 
 	(void)state;
-	if (ret == 77)	/* not allowed to here */
+	if (ret == 77)	/* this process may not make a namespace */
 		skip();
 	assert_int_equal(ret, 0);
 	assert_int_equal(store_memory_ops.open(&s, &ec), 0);
 	assert_int_equal(store_memory_ops.publish(&s), 0);
-	/* It is this process's, and not another's that has the same number there. */
+	/* The arena is this process's. In the other namespace its pid may name another process. */
 	arena_wait_ms = 20;
 	assert_int_not_equal(served_elsewhere(&ec, true), 0);
 	arena_wait_ms = 10000;
@@ -768,7 +768,7 @@ static void arena_of_another_pid_namespace_is_refused(void **state)
 	s = (struct store){ .uuid = { 7 } };
 	assert_int_equal(store_memory_ops.open(&s, &ec), -EBUSY);
 	store_memory_ops.close(&s);
-	/* It is not forgotten because of that. */
+	/* The refused open does not change the trailer. */
 	assert_int_equal(store_memory_ops.open(&s, &ec), -EBUSY);
 	store_memory_ops.close(&s);
 	unlink(arena_path);
@@ -823,7 +823,7 @@ static void anonymous_arena_is_zero_and_its_epoch_new(void **state)
 	store_memory_ops.close(&b);
 }
 
-/* In a process of its own, which may lock nothing. */
+/* In a child that may lock 1 MiB of memory. */
 static void locked_memory_is_compared(void **state)
 {
 	const struct rlimit limit = { 1 << 20, 1 << 20 };

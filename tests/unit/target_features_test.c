@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a store wants of an initiator: one that has not agreed on the features for it is
- * refused, and told why. And what a host is charged for a session: what it will have.
- * Sessions have no adapter.
+ * A login whose initiator lacks a feature that the store needs is refused with a reason. And a
+ * host is charged only for the queues and the memory that its session gets. The adapter is a
+ * fake.
  *
  * Sources: target/session/login.c target/export/quota.c target/store/store_full.c
  *	   target/staged/store_none.c
@@ -17,8 +17,8 @@ static struct device adapter = { .verbs = &context, .users = 1,
 				 .attr = { .max_mr_size = 64 * MIB, .max_cqe = 1 << 20 } };
 
 /*
- * An adapter that does nothing, and must not be asked: it may take its time, and the loop
- * would wait for it.
+ * An adapter that does nothing. The login must not query it: the answer may take long, and the
+ * loop would wait for it.
  */
 
 static unsigned int queries;
@@ -50,7 +50,7 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* A login that has got as far as PROOF. */
+/* Return: a session in the login, which waits for PROOF. */
 static struct session *login(const struct export *e, uint64_t features)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -65,7 +65,7 @@ static struct session *login(const struct export *e, uint64_t features)
 	return s;
 }
 
-/* Return: what comes of it. */
+/* Sends a good PROOF. Return: RDMABLK_OK, or the reason of the refusal. */
 static unsigned int prove(struct session *s)
 {
 	static const uint8_t no_key[RDMABLK_MAC_LEN];
@@ -76,7 +76,7 @@ static unsigned int prove(struct session *s)
 	return login_receive(s, &proof, sizeof(proof));
 }
 
-/* The same for one that resumes another export, so that it gets no further. */
+/* As prove(), for a session that resumes another export: at the latest IDENTITY ends the login. */
 static unsigned int prove_another(const struct export *e, uint64_t features)
 {
 	struct session *s = login(e, features);
@@ -89,7 +89,8 @@ static unsigned int prove_another(const struct export *e, uint64_t features)
 	return reason;
 }
 
-/* Without a cache data is staged; in memory it is not, but has to be flushed. */
+/* An uncached file needs staged commands. A cached file needs FLUSH, unless it is read-only. */
+
 static void a_store_wants_its_features(void **state)
 {
 	static const uint64_t commands = RDMABLK_F_COMMANDS,
@@ -98,7 +99,7 @@ static void a_store_wants_its_features(void **state)
 	const struct {
 		const char *words;
 		uint64_t features;
-		unsigned int reason;	/* IDENTITY: nothing is missing */
+		unsigned int reason;	/* IDENTITY: no feature is missing */
 	} logins[] = {
 		{ "", 0, RDMABLK_R_FEATURE },
 		{ "", commands, RDMABLK_R_FEATURE },
@@ -120,7 +121,7 @@ static void a_store_wants_its_features(void **state)
 		assert_int_equal(run(ADMIN_REMOVE, "disk", NULL, 0), 0);
 	}
 	assert_int_equal(prove_another(export_find("first"), 0), RDMABLK_R_IDENTITY);
-	/* what the admin guide and the protocol have of it */
+	/* the admin guide and the protocol quote this text */
 	assert_string_equal(rdmablk_reason_text(RDMABLK_R_FEATURE),
 			    "a required feature is missing");
 }
@@ -133,7 +134,7 @@ static void stop(struct loop_timer *timer)
 
 #define SLOTS	444U	/* 6 for each of 74 queues: 3 for READs and WRITEs, and 3 */
 
-/* The memory that is planned and charged is for the granted queues only. */
+/* Memory is planned and charged for the granted queues only. */
 static void memory_of_fewer_queues_is_charged(void **state)
 {
 	static struct loop_timer timer = { .expired = stop };
@@ -154,7 +155,7 @@ static void memory_of_fewer_queues_is_charged(void **state)
 	s->quiet = true;
 	s->hello.flags = RDMABLK_HELLO_READ_ONLY;
 	s->hello.nr_queues = 74;
-	s->hello.queue_depth = 3;	/* with deeper ones there would be fewer */
+	s->hello.queue_depth = 3;	/* slot-memory would allow fewer of deeper queues */
 	cfg.max_queues = 73;
 	assert_int_equal(prove(s), RDMABLK_OK);
 	assert_int_equal(s->share.queues, 73);

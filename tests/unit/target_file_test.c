@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files and block devices: who may have them, what they are said to be, and that what
- * is read, written, zeroed and discarded through the ring is what was asked for, also
- * when the kernel does less at a time.
+ * Files and block devices: their locks, limits and identities. And reads, writes, zeroes and
+ * discards do all that was asked for, also when the kernel does less at a time.
  *
  * Sources: target/store/file.c target/store/file_batch.c target/store/file_identity.c
  *	   target/store/store_fault.c
@@ -89,7 +88,7 @@ static void geometry(void **state)
 	file_close(&f);
 }
 
-/* A file system may have another number after each boot of the host. */
+/* The device number may change with a boot, so it counts only if the file has no birth time. */
 static void contents_do_not_depend_on_the_boot(void **state)
 {
 	struct file_contents c;
@@ -115,7 +114,7 @@ static void one_at_a_time(void **state)
 	assert_non_null(strstr(why, "is what export d is made of already"));
 	assert_int_equal(open_file(&g, path, true, 0, 0), -EBUSY);
 	log_keep(NULL, 0);
-	/* whatever came of that, it is whose it was */
+	/* the failed opens have not taken the lock from its owner */
 	assert_int_equal(link(path, other), 0);
 	assert_int_equal(open_file(&g, other, true, 0, 0), -EBUSY);
 	unlink(other);
@@ -124,7 +123,7 @@ static void one_at_a_time(void **state)
 	file_close(&g);
 }
 
-/* Another process has it, and is killed while somebody waits. */
+/* Another process has the file, and ends while the open waits for its lock. */
 static void a_dying_process_is_waited_for(void **state)
 {
 	const char *path = files_new("dying", MIB);
@@ -146,7 +145,7 @@ static void a_dying_process_is_waited_for(void **state)
 	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	ret = open_file(&f, path, false, 0, 0);
-	for (int i = 0; ret == -EBUSY && i < 30; i++)	/* its death may be slow */
+	for (int i = 0; ret == -EBUSY && i < 30; i++)	/* the child may end slowly */
 		ret = open_file(&f, path, false, 0, 0);
 	assert_int_equal(ret, 0);
 	file_close(&f);
@@ -159,7 +158,7 @@ static struct {
 	int ms, tries;
 } locking;
 
-/* As in a network file system, where it may take its time */
+/* Replaces the C library's: each try may take long, as in a network file system. */
 int flock(int fd, int operation)
 {
 	const struct timespec time = { .tv_nsec = locking.ms * 1000000L };
@@ -169,7 +168,7 @@ int flock(int fd, int operation)
 	return (int)syscall(SYS_flock, fd, operation);
 }
 
-/* Another process may be dying, and is given 2 s, however long each try takes. */
+/* A dying process is waited for 2 s, however long each try of the lock takes. */
 static void a_lock_is_waited_for_by_the_clock(void **state)
 {
 	const char *path = files_new("locked", MIB);
@@ -191,7 +190,7 @@ static void a_lock_is_waited_for_by_the_clock(void **state)
 	file_close(&f);
 }
 
-/* Requests under way hold the file; a ring that was closed does not. */
+/* Requests under way keep a file open, and so its lock. A ring that was closed does not. */
 static void a_closed_ring_holds_nothing(void **state)
 {
 	const char *path = files_new("ring", MIB);
@@ -296,7 +295,7 @@ static void zeroes_and_discards(void **state)
 		assert_true(files_zero(path, 3 * MIB, MIB));
 		assert_true(files_space(path) <= space - MIB + EXTENTS);
 	}
-	/* where the file system can neither */
+	/* a file system that can neither punch holes nor zero ranges */
 	files_write(path, 0, 4 * MIB, 1);
 	f.no_punch = true;
 	f.no_range = true;
@@ -339,7 +338,7 @@ static void a_file_that_shrinks(void **state)
 	free(buf);
 }
 
-/* Writes and reads all of a file under rules of faults, and wants it whole. */
+/* Writes a range and reads it back under the fault rules @text. All of it must arrive. */
 static void whole(const char *text, uint64_t offset, size_t bytes)
 {
 	const char *path = files_new("whole", 8 * MIB);
@@ -366,7 +365,7 @@ static void whole(const char *text, uint64_t offset, size_t bytes)
 	assert_memory_equal(in, out, bytes);
 	assert_true(files_are(path, offset, bytes, 3));
 	assert_true(files_zero(path, 0, offset));
-	/* what is not aligned is nothing to be refused */
+	/* unaligned requests do not turn direct I/O off */
 	assert_int_equal(ring.no_direct, refused);
 	file_batch_close(&ring);
 	file_close(&f);
@@ -403,7 +402,7 @@ static int outcome(const char *text, int *sync)
 	file_batch_write(&ring, buf, 0, 4 * MIB);
 	ret = file_batch_wait(&ring);
 	*sync = file_batch_sync(&ring);
-	assert_int_equal(file_batch_wait(&ring), 0);		/* said once */
+	assert_int_equal(file_batch_wait(&ring), 0);		/* an error is returned once */
 	file_batch_close(&ring);
 	file_close(&f);
 	free(buf);
@@ -421,7 +420,7 @@ static void errors_are_told(void **state)
 	assert_int_equal(outcome("write error ENOSPC skip 2\n", &sync), -ENOSPC);
 	assert_int_equal(outcome("sync error EIO count 1\n", &sync), 0);
 	assert_int_equal(sync, -EIO);
-	/* Once: there may be an error behind it that the kernel does not tell of again. */
+	/* A sync is not tried again: it may hide an error that the kernel returns only once. */
 	assert_int_equal(outcome("sync error EINTR count 1\n", &sync), 0);
 	assert_int_equal(sync, -EINTR);
 	assert_int_equal(outcome("sync error EAGAIN count 1\n", &sync), 0);
@@ -478,7 +477,7 @@ static void hangs_end_on_demand(void **state)
 	assert_int_equal(store_fault(NULL, STORE_FAULT_SYNC, 0, &bytes), 0);
 }
 
-/* A number that the kernel says of a device's queue */
+/* Return: a number in the queue directory of a device in sysfs */
 static uint64_t queue_of(const char *dev, const char *name)
 {
 	unsigned long long value = 0;
@@ -533,7 +532,7 @@ static void a_block_device(void **state)
 	assert_int_equal(file_epoch(&f, a), 0);
 	file_batch_close(&ring);
 	file_close(&f);
-	/* the same number, another disk */
+	/* the same device number, but another disk */
 	files_unloop(dev);
 	assert_int_equal(files_run("losetup -b 4096 %s %s", dev, path), 0);
 	assert_int_equal(open_file(&f, dev, true, 0, 0), 0);
@@ -544,7 +543,7 @@ static void a_block_device(void **state)
 	free(buf);
 }
 
-/* The kernel keeps them apart: what is exclusive in part is nobody's as a whole. */
+/* The kernel refuses a disk of which a partition is open exclusively, and the other way round. */
 static void a_partition_and_its_disk(void **state)
 {
 	const char *path = files_new("disk", 16 * MIB);
@@ -557,7 +556,8 @@ static void a_partition_and_its_disk(void **state)
 		skip();
 	snprintf(first, sizeof(first), "%sp1", dev);
 	snprintf(second, sizeof(second), "%sp2", dev);
-	/* -u: a device of whose partitions nobody has told the kernel may have some. */
+	/* -u: the kernel may have found the partitions by itself. */
+
 	if (files_run("partx -u %s", dev) || access(second, F_OK)) {
 		files_unloop(dev);
 		skip();

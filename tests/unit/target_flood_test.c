@@ -15,7 +15,7 @@
 
 #define HALF_OPEN	256U
 #define UNPROVEN	10000U
-#define ADDRESSES	500U		/* of those */
+#define ADDRESSES	500U		/* of the unproven logins */
 #define TOGETHER	16U		/* connections that come in one turn of the loop */
 
 static struct peer *comes_from(uint32_t address)
@@ -30,7 +30,7 @@ static struct peer *comes_from(uint32_t address)
 	return p;
 }
 
-/* Connections of as many addresses. Their initiators say nothing. */
+/* Opens HALF_OPEN connections, each from its own address. Return: number of accepted ones */
 static unsigned int open_half(void)
 {
 	struct peer *p[TOGETHER];
@@ -49,7 +49,10 @@ static unsigned int open_half(void)
 	return taken;
 }
 
-/* One HELLO, again and again; the key is one that the daemon knows, every other time. */
+/*
+ * Sends a copy of @hello, but no PROOF. Every other HELLO names a key that the daemon knows.
+ * Return: whether the connection was accepted
+ */
 static bool say_no_more(uint32_t address, const struct rdmablk_hello2 *hello, unsigned int n)
 {
 	struct peer *p = comes_from(address);
