@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What becomes of dirty granules: a FLUSH writes what was noted before it began, keeps
- * what failed, and loses nothing that is noted while it is under way. The adapter is
- * fake_verbs.h; the store is one that flushes when the test lets it; and the test is the thread
- * of the commands, turn by turn.
+ * Dirty granules: a FLUSH writes those that were noted before it began. Those that fail are
+ * dirty again, and those noted during the FLUSH are not lost. The adapter is fake_verbs.h. The
+ * store does its work when the test lets it. The test acts as the commands thread, one turn at a
+ * time.
  *
  * Sources: target/session/cmdq.c target/staged/write_queue.c
  */
@@ -39,8 +39,8 @@ static struct {
 	unsigned int reason;		/* the session must end */
 	unsigned int stops, idles;	/* upcalls */
 	sem_t begun, permit;
-	unsigned int status;		/* of the next FLUSH */
-	char written[GRANULES + 1];	/* by the last: x or . */
+	unsigned int status;		/* of the next work item */
+	char written[GRANULES + 1];	/* by the last FLUSH: "x"; others "." */
 	unsigned int works;
 	uint8_t generation;
 } t;
@@ -78,7 +78,7 @@ static void fake_flush(struct store *store, struct store_works *works)
 	uint64_t first = 0, count = 0;
 
 	(void)store;
-	assert_null(TAILQ_NEXT(w, entry));	/* one at a time of a session */
+	assert_null(TAILQ_NEXT(w, entry));	/* a session has one FLUSH at a time */
 	if (w->dirty->nr == GRANULES) {
 		memset(t.written, '.', GRANULES);
 		while (bitmap_next(w->dirty, first + count, &first, &count))
@@ -113,7 +113,7 @@ static void idle(void *owner)
 	t.idles++;
 }
 
-/* One turn of the thread of the lane, and then what the loop has to hear of it */
+/* One turn of the lane's thread. Then the loop handles the notes that the thread has sent. */
 static void turn(bool wait)
 {
 	struct iothread *thread = &t.pool->thread[0];
@@ -140,7 +140,7 @@ static int make_pool(void)
 	       staged_engine_init(&thread->engine, NULL, 0);
 }
 
-/* In a worker, which waits for the thread */
+/* Runs in a worker thread, which waits for the thread of the lane. */
 static void *open_run(void *ret)
 {
 	*(int *)ret = cmdq_open(&t.c, &t.dev, fake_pd(), 1);
@@ -191,7 +191,7 @@ static int setup(void **state)
 	return lane_join(l, 0, &t.qp.qp);
 }
 
-/* From the first turn of the thread on nothing may be posted. */
+/* Stops the session. After the next turn of the thread nothing may be posted. */
 static void stop(void)
 {
 	lane_detach_all(&t.c.lanes);
@@ -211,7 +211,7 @@ static void wait_idle(void)
 static int teardown(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 100; i++)	/* whatever a failed test has left */
+	for (int i = 0; i < 100; i++)	/* for work items that a failed test has left */
 		sem_post(&t.permit);
 	lane_detach_all(&t.c.lanes);
 	wait_idle();
@@ -238,7 +238,7 @@ static void dirty(uint64_t offset, uint64_t bytes)
 	cmdq_note(&t.c, &msg, &data);
 }
 
-/* Handles the commands that have come, and completions of sends. */
+/* Handles received commands and completions of sends. */
 static void handle(void)
 {
 	turn(true);
@@ -274,7 +274,7 @@ static void flush(unsigned int tag)
 	start(RDMABLK_OP_FLUSH, tag, 0, 0);
 }
 
-/* The store thread has begun what was started. */
+/* Waits until the store thread has begun a work item. */
 static void begun(void)
 {
 	sem_wait(&t.begun);
@@ -285,7 +285,7 @@ static void let(void)
 	sem_post(&t.permit);
 }
 
-/* @nr answers in all have been posted. */
+/* Waits until @nr answers in all have been posted. */
 static void wait_answers(unsigned int nr)
 {
 	while (t.nr_answers < nr)
@@ -326,7 +326,7 @@ static void a_flush_writes_what_was_noted_once(void **state)
 	assert_true(cmdq_clean(&t.c));
 }
 
-/* As the peer says it */
+/* A DIRTY of the peer with two ranges */
 static void ranges_of_a_command_are_noted(void **state)
 {
 	struct {
@@ -347,7 +347,7 @@ static void ranges_of_a_command_are_noted(void **state)
 	expect_written(4, 3);
 }
 
-/* A session that only reads wrote nothing: the store does not hear of its FLUSH. */
+/* A session that may only read has written nothing: its FLUSH does not reach the store. */
 static void a_reader_has_nothing_to_flush(void **state)
 {
 	(void)state;
@@ -362,7 +362,7 @@ static void a_reader_has_nothing_to_flush(void **state)
 	assert_int_equal(t.c.pending, 0);
 }
 
-/* The shutdown asks whether a session is at a FLUSH, or has just been. */
+/* The shutdown asks whether a FLUSH of a session is under way, or has just ended. */
 static void a_flush_under_way_is_seen(void **state)
 {
 	int64_t before = loop_now();
@@ -385,7 +385,7 @@ static void what_is_noted_during_a_flush_is_for_the_next(void **state)
 	dirty(0, GRANULE);
 	flush(1);
 	begun();
-	/* the same granule again, and another */
+	/* DIRTY of the same granule and of another one */
 	dirty(0, 2 * GRANULE);
 	let();
 	wait_answers(1);
@@ -418,7 +418,7 @@ static void what_failed_is_dirty_again(void **state)
 	expect_written(5, 2);
 }
 
-/* Granules of so many runs that it takes several turns to move them */
+/* So many granules that a failed FLUSH needs several turns to move them back */
 #define LARGE		(3 * 4096ULL * 4096)
 
 static void make_large(void)
@@ -439,7 +439,10 @@ static bool is_noted(uint64_t granule)
 	return bitmap_next(&t.c.dirty, granule, &first, &count) && first == granule;
 }
 
-/* They are dirty again before it is answered; what comes meanwhile waits, and is not lost. */
+/*
+ * A failed FLUSH is answered when all of its granules are dirty again. A FLUSH that comes
+ * meanwhile waits, and granules noted meanwhile are not lost.
+ */
 static void many_that_failed_go_back_bit_by_bit(void **state)
 {
 	unsigned int looks = 0;
@@ -451,9 +454,9 @@ static void many_that_failed_go_back_bit_by_bit(void **state)
 	begun();
 	t.status = RDMABLK_R_STORE_SPACE;
 	let();
-	while (!bitmap_any(&t.c.dirty))	/* the store thread is at it */
+	while (!bitmap_any(&t.c.dirty))	/* until the first granules are back */
 		turn(true);
-	/* between two steps: as a command that comes then */
+	/* between two of these steps a FLUSH and a DIRTY come */
 	for (; !t.nr_answers; looks++) {
 		assert_true(bitmap_any(&t.c.flushing));
 		assert_true(cmdq_flushes(&t.c, 0));
@@ -467,7 +470,7 @@ static void many_that_failed_go_back_bit_by_bit(void **state)
 	}
 	assert_true(looks > 1);
 	expect_answer(0, 1, RDMABLK_R_STORE_SPACE);
-	/* the next one has them all */
+	/* the next FLUSH has all granules */
 	begun();
 	assert_false(bitmap_any(&t.c.dirty));
 	let();
@@ -509,7 +512,7 @@ static void flushes_that_come_meanwhile_are_answered_by_the_next(void **state)
 	expect_answer(0, 1, RDMABLK_OK);
 	begun();
 	expect_written(7, 1);
-	/* it has begun: this one needs another */
+	/* the second FLUSH has begun, so this one waits for a third */
 	flush(4);
 	let();
 	wait_answers(3);
@@ -548,7 +551,7 @@ static void a_range_does_not_fail_for_another(void **state)
 	wait_answers(2);
 	expect_answer(1, 2, RDMABLK_OK);
 	expect_written(20, 1);
-	/* and does not make the other forgotten */
+	/* the granule that failed is still dirty */
 	assert_false(cmdq_clean(&t.c));
 	flush(3);
 	let();
@@ -571,7 +574,7 @@ static void ranges_and_all_take_turns(void **state)
 	assert_int_equal(t.written[20], 'x');
 	assert_int_equal(t.written[22], 'x');
 	assert_int_equal(t.written[7], '.');
-	/* comes after the one of all, which has waited longer */
+	/* its turn comes after that of tag 3, a FLUSH of everything that has waited longer */
 	start(RDMABLK_OP_FLUSH, 5, 24 * GRANULE, GRANULE);
 	let();
 	wait_answers(3);
@@ -589,7 +592,10 @@ static void ranges_and_all_take_turns(void **state)
 	assert_true(cmdq_clean(&t.c));
 }
 
-/* The thread does not note the same granules for each of them, in one go. */
+/*
+ * FLUSHes with a range share a turn only as long as their ranges together are no larger than the
+ * export. So the thread does not note the same granules many times in one turn.
+ */
 static void a_turn_has_ranges_of_no_more_than_everything(void **state)
 {
 	(void)state;
@@ -601,7 +607,7 @@ static void a_turn_has_ranges_of_no_more_than_everything(void **state)
 	start(RDMABLK_OP_FLUSH, 5, 60 * GRANULE, 40 * (uint64_t)GRANULE + 512);
 	start(RDMABLK_OP_FLUSH, 6, 10 * GRANULE, 512);
 	start(RDMABLK_OP_FLUSH, 7, 10 * GRANULE, SIZE - 10 * GRANULE);
-	/* of all that is noted; it has waited no longer than they have */
+	/* a FLUSH of all that is noted; it came last, so its turn is the last */
 	flush(0);
 	let();
 	wait_answers(1);
@@ -632,7 +638,7 @@ static void a_turn_has_ranges_of_no_more_than_everything(void **state)
 	assert_int_equal(t.works, 6);
 }
 
-/* One that has no room in this turn is not overtaken by those behind it that have. */
+/* A FLUSH whose range has no room in this turn is not overtaken by a later one that would fit. */
 static void ranges_keep_their_order(void **state)
 {
 	(void)state;
@@ -700,7 +706,7 @@ static void zeroes_do_not_wait_for_flushes_to_be_answered(void **state)
 	expect_answer(1, 1, RDMABLK_OK);
 }
 
-/* A session that logs out has flushed everything, could not flush, or has more to flush. */
+/* cmdq_gave_up(): whether more FLUSHes would not help a session that logs out with dirty data */
 static void what_a_session_leaves_to_flush_is_known(void **state)
 {
 	(void)state;
@@ -744,7 +750,7 @@ static void a_session_that_ends_waits_for_what_has_begun(void **state)
 	t.status = RDMABLK_R_STORE_IO;
 	let();
 	wait_idle();
-	/* nothing but the FLUSH was done, nothing answered, and it is not clean */
+	/* only the first FLUSH was done, no command was answered, and granules are still dirty */
 	assert_int_equal(t.works, 1);
 	assert_int_equal(t.nr_answers, 0);
 	assert_false(cmdq_clean(&t.c));
@@ -790,7 +796,7 @@ static void a_tag_is_for_one_command_at_a_time(void **state)
 	assert_int_equal(t.nr_answers, 1);
 }
 
-/* So many sends are done, as a completion says. */
+/* Handles a completion that reports @nr sends as done. */
 static void sends_done(unsigned int nr)
 {
 	const struct ibv_wc wc = { .wr_id = WRITE_QUEUE_SEND | WRITE_QUEUE_WR(0, nr) };
@@ -805,12 +811,12 @@ static void answers_wait_for_sends(void **state)
 	unsigned int nr, told = 0;
 
 	(void)state;
-	/* the peer has seen each answer and uses the tag again; we know of none */
+	/* the peer has seen each answer and uses the tag again; no send is known to be done */
 	t.qp.hold = true;
 	for (nr = 0; nr < 2 * CMDQ_DEPTH; nr++)
 		start(RDMABLK_OP_FENCE, nr % CMDQ_DEPTH, 0, 0);
 	assert_int_equal(t.nr_answers, nr);
-	/* all of them will be told of, or nobody would ever send again */
+	/* the completions to come cover all sends, or no answer could ever be sent again */
 	for (unsigned int i = 0; i < t.qp.nr_unsaid; i++)
 		told += t.qp.unsaid[i] & 0xffff;
 	assert_int_equal(told, nr);

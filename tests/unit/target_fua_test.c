@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Writes with FUA to a file without a cache, and the FLUSHes beside them: an error of the
- * one is an error of the other when it may be, and nobody is told before that is known.
+ * Writes with FUA to an uncached file, and the FLUSHes beside them. If a write fails because of
+ * a lost cache, the FLUSHes fail, too; if the write itself fails, they do not. No command is
+ * answered before that is known.
  *
  * Sources: target/staged/staged_io.c
  */
@@ -23,13 +24,13 @@
 
 #define STREAM	16U	/* writes; one is always under way */
 
-/* What a write that should have been durable does to the rest. */
+/* Whether a failed write with FUA counts as a failed sync, which fails later FLUSHes */
 static void fua_tells_whose_fault(void **state)
 {
 	(void)state;
 	place_open(dir, 1U << 20, 512, true);
 	if (place.file.direct) {
-		/* the write itself: tried without, fails again, as no sync does */
+		/* the write fails again without RWF_DSYNC, so the write itself has failed */
 		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EINVAL, 2),
 				 RDMABLK_R_STORE_IO);
 		assert_int_equal(readies, 2);
@@ -37,12 +38,12 @@ static void fua_tells_whose_fault(void **state)
 				 RDMABLK_R_STORE_SPACE);
 		assert_int_equal(readies, 2);
 		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
-		/* the same, and now there is space: it is made durable by a sync */
+		/* the second try finds space; an fdatasync makes it durable */
 		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -ENOSPC, 1),
 				 RDMABLK_OK);
 		assert_int_equal(readies, 2);
 		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
-		/* the sync: without it, it is done */
+		/* the second try, without RWF_DSYNC, is good: the sync has failed */
 		assert_int_equal(run_faked(RDMABLK_OP_WRITE, true, BLOCK, -EIO, 1),
 				 RDMABLK_R_STORE_IO);
 		assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_FAILED);
@@ -57,9 +58,9 @@ static void fua_tells_whose_fault(void **state)
 }
 
 /*
- * One that fails twice in the same way is a write that has failed, and nothing else is
- * lost. Otherwise the first may have been a sync: nothing but what makes durable fails
- * from then on.
+ * If both tries fail in the same way, the write itself has failed, and nothing else is lost.
+ * Otherwise the first failure may be that of a sync: from then on FLUSHes and writes with FUA
+ * fail, other commands do not.
  */
 static void failed_twice(int first, int again, unsigned int want)
 {
@@ -97,8 +98,8 @@ static void twice_the_same_is_the_write(void **state)
 }
 
 /*
- * A disk that has a cache flushed behind such a write, or a file: one error for both would
- * not say whose it is. The write is told its own, once, and nobody else is told.
+ * Without FUA of the device a write and its sync are two requests, each with its own error. An
+ * error of the write fails this command only, and is not tried again.
  */
 static void a_bad_sector_is_no_lost_cache(void **state)
 {
@@ -117,7 +118,7 @@ static void a_bad_sector_is_no_lost_cache(void **state)
 	}
 }
 
-/* Nor the other way round: the write is done, and the fdatasync behind it fails. */
+/* If the write is done and the fdatasync behind it fails, that is a failed sync. */
 static void a_lost_cache_is_no_bad_sector(void **state)
 {
 	struct command write = { .io.fua = true };
@@ -136,7 +137,7 @@ static void a_lost_cache_is_no_bad_sector(void **state)
 	}
 }
 
-/* The second try does nothing, for the file was cut: the first says more than that. */
+/* The file was cut, so the second try proves nothing: the first failure counts as a failed sync. */
 static void a_cut_hides_no_failure(void **state)
 {
 	struct command write = { .io.fua = true };
@@ -157,9 +158,8 @@ static void a_cut_hides_no_failure(void **state)
 }
 
 /*
- * A FLUSH between a write with FUA that has failed and the answer to whose fault it was
- * says nothing before that is known. @first: how it has failed; @again: what the second
- * try comes to
+ * A FLUSH that comes between the two tries of a write with FUA is answered after the second.
+ * @first: result of the first try; @again: of the second; @want: status of the FLUSH
  */
 static void flush_between(int first, int again, unsigned int want)
 {
@@ -191,7 +191,7 @@ static void no_flush_before_a_failure_is_known(void **state)
 	flush_between(-EINVAL, -EINVAL, RDMABLK_OK);
 }
 
-/* A part went through the page cache, the rest did not. */
+/* Of one write with FUA a part goes through the page cache, and the rest is a direct write. */
 static void fua_is_of_all_parts(void **state)
 {
 	struct command c = { .io.fua = true };
@@ -210,7 +210,7 @@ static void fua_is_of_all_parts(void **state)
 	while (readies < 2)
 		staged_engine_turn(&place.engine, true);
 	assert_true(c.io.synced);
-	/* which is a flush */
+	/* the part in the page cache still needs an fdatasync */
 	assert_false(c.done);
 	assert_int_equal(end(&c), RDMABLK_OK);
 	assert_int_equal(readies, 2);
@@ -218,11 +218,11 @@ static void fua_is_of_all_parts(void **state)
 }
 
 /*
- * The outcome of a write with FUA is in the ring, unread, when an fdatasync has begun and
- * ended. A device tells an error of its cache once: it may be for both.
+ * The completion of a write with FUA is in the ring, unread, while an fdatasync begins and ends.
+ * A device reports an error of its cache once, so the one in the ring may concern both.
  */
 
-/* Its completion is there, and stays unread until release(). */
+/* Begins a write with FUA whose completion stays unread until release(). */
 static void keep(struct command *c)
 {
 	c->io.fua = true;
@@ -273,12 +273,12 @@ static void no_flush_before_an_outcome_is_read(void **state)
 	if (!place_open_direct())
 		skip();
 	unread(BLOCK, RDMABLK_OK, RDMABLK_OK);
-	/* the second try succeeds: it was not the write */
+	/* the second try succeeds, so the error was not one of the write itself */
 	unread(-EIO, RDMABLK_R_STORE_IO, RDMABLK_R_STORE_FAILED);
 	place_close();
 }
 
-/* Those that begin after an fdatasync has ended are of no interest to its FLUSHes. */
+/* A FLUSH does not wait for writes with FUA that begin after its fdatasync has ended. */
 static void no_flush_waits_for_what_comes_after(void **state)
 {
 	struct command w1 = { 0 }, w2 = { 0 }, w3 = { 0 };
@@ -290,7 +290,7 @@ static void no_flush_waits_for_what_comes_after(void **state)
 	keep(&w1);
 	sync_all(&f1);
 	keep(&w2);
-	/* by now there are two to wait for, and it is not the first that tells */
+	/* f2 waits for w1 and w2; that w2 is done does not release f1 or f2 */
 	sync_all(&f2);
 	keep(&w3);
 	assert_false(f1.done || f2.done);
@@ -299,7 +299,7 @@ static void no_flush_waits_for_what_comes_after(void **state)
 	release(&w1, BLOCK);
 	assert_true(f1.done);
 	assert_false(w1.done || w2.done);
-	/* as old as w3 for all that is known */
+	/* f3 has to wait for w3, too, which is in the ring already */
 	sync_all(&f3);
 	assert_false(f3.done);
 	release(&w3, BLOCK);
@@ -312,7 +312,7 @@ static void no_flush_waits_for_what_comes_after(void **state)
 	place_close();
 }
 
-/* In its own memory, and not kept back: all that is under way ends but what is. */
+/* Begins a write with FUA in other memory, and waits until its completion was read. */
 static void write_beside(struct command *c)
 {
 	c->io.fua = true;
@@ -322,7 +322,7 @@ static void write_beside(struct command *c)
 		staged_engine_turn(&place.engine, true);
 }
 
-/* @res: of the one that is kept back while the other begins and ends well */
+/* @res: result of the write whose completion stays unread while another write is done */
 static void beside_a_write(int res, unsigned int want)
 {
 	struct command kept = { 0 }, beside = { 0 };
@@ -335,7 +335,7 @@ static void beside_a_write(int res, unsigned int want)
 	assert_int_equal(end(&beside), want);
 }
 
-/* A cache that is lost is lost for all, and one of those who wrote it out is told. */
+/* A lost cache concerns all writes with FUA, but only one of them gets the error. */
 static void no_write_before_an_outcome_is_read(void **state)
 {
 	(void)state;
@@ -346,7 +346,7 @@ static void no_write_before_an_outcome_is_read(void **state)
 	place_close();
 }
 
-/* The same, and it is an fdatasync that is told. */
+/* As beside_a_write(), but an fdatasync gets the error. */
 static void beside_a_sync(int res, unsigned int want)
 {
 	struct command flush = { 0 }, beside = { 0 };
@@ -374,7 +374,7 @@ static void no_write_before_a_sync_has_ended(void **state)
 	beside_a_sync(-EIO, RDMABLK_R_STORE_IO);
 }
 
-/* One alone is done when it completes; in a stream that never pauses each is done. */
+/* A write alone is answered at once. In a stream without a pause each write is answered, too. */
 static void writes_wait_for_few(void **state)
 {
 	struct command c[STREAM] = { 0 };
@@ -387,10 +387,10 @@ static void writes_wait_for_few(void **state)
 	for (size_t i = 0; i < 2; i++)
 		keep(&c[i]);
 	for (size_t i = 2; i < ARRAY_SIZE(c); i++) {
-		/* the oldest ends after the next has begun */
+		/* the oldest write ends after the next one has begun */
 		keep(&c[i]);
 		release(&c[i - 2], BLOCK);
-		/* by now nothing is left of what was there with the one before */
+		/* all writes that were under way beside this one have ended */
 		if (i >= 5)
 			assert_true(c[i - 5].done);
 	}
@@ -403,7 +403,7 @@ static void writes_wait_for_few(void **state)
 	place_close();
 }
 
-/* Nothing is answered before it is in the file, whatever changes it; and READs wait for none. */
+/* With @through every change is durable in the file before its answer. READs do not wait. */
 static void through_the_cache(void **state)
 {
 	static const uint16_t ops[] = { RDMABLK_OP_WRITE, RDMABLK_OP_WRITE_ZEROES };
@@ -418,7 +418,7 @@ static void through_the_cache(void **state)
 		assert_int_equal(run(op, 0, 0, BLOCK), RDMABLK_OK);
 		assert_false(place.sf.unsynced);
 		assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
-		/* what cannot be made durable is not acknowledged, nor what comes later */
+		/* after a failed sync no change is acknowledged any more */
 		fake(&place.sf.sync, -EIO, 1);
 		assert_int_equal(run(op, 0, 0, BLOCK), RDMABLK_R_STORE_IO);
 		assert_int_equal(readies, 1);
@@ -427,7 +427,7 @@ static void through_the_cache(void **state)
 		assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
 		place_close();
 	}
-	/* A command that has failed by itself is not made durable. */
+	/* A failed write is not followed by a sync, and does not count as a failed one. */
 	place_open(dir, 1U << 20, 512, false);
 	place.sf.through = true;
 	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, BLOCK, -EIO, 1), RDMABLK_R_STORE_IO);

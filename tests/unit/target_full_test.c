@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file with all of it in memory: what is read into the arena, what a flush writes and
- * what it does not, errors of the file, and a failed fdatasync.
+ * A cached file: what is read into the arena, what a FLUSH writes and what it does not, errors
+ * of the file, and a failed fdatasync.
  *
  * Sources: target/store/store_full.c target/store/full.c target/store/file.c
  *	   target/store/pages.c target/store/file_batch.c target/base/bitmap.c
@@ -17,9 +17,9 @@
 #define SIZE	(16 * MIB)
 
 static unsigned int syncs;
-static int hurry;		/* seconds that pass whenever somebody looks at the clock */
+static int hurry;		/* seconds that pass with each clock_gettime() */
 
-/* The daemon's calls come here. */
+/* fdatasync() and clock_gettime() replace those of the C library. */
 int fdatasync(int fd)
 {
 	syncs++;
@@ -64,7 +64,7 @@ static bool logged(const char *text, const char **rest)
 	return **rest;
 }
 
-/* A file that is read slowly: by the clock, however large it is. */
+/* A slow read of a file logs its progress, by the clock and not by bytes. */
 static void how_far_it_is(void **state)
 {
 	const char *path = files_new("slow", 4 * MIB), *log = files_path("log");
@@ -75,7 +75,7 @@ static void how_far_it_is(void **state)
 	int ret;
 
 	(void)state;
-	for (uint64_t i = 0; i < 4; i++)	/* with holes between them: four readings */
+	for (uint64_t i = 0; i < 4; i++)	/* four reads, with holes between them */
 		files_write(path, i * MIB, 4096, 1);
 	fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
@@ -110,7 +110,7 @@ static void holes_are_zero(void **state)
 	assert_true(full_is_zero(&s, 3 * MIB + 6000, SIZE - 512 - 3 * MIB - 6000));
 	assert_true(full_has(&s, SIZE - 512, 512, 2));
 	full_close(&s);
-	/* a part of it */
+	/* only the first part of the file is exported */
 	full_config(path)->size = 4 * MIB;
 	assert_int_equal(full_open(&s, &full_ec), 0);
 	assert_int_equal(s.size, 4 * MIB);
@@ -162,7 +162,7 @@ static void epoch_of(const char *path, uint64_t size, uint8_t *epoch)
 	epoch_with(path, size, NULL, epoch);
 }
 
-/* As long as its contents do. */
+/* The epoch lasts as long as the contents of the file do. */
 static void the_epoch_of_a_read_only_file_lasts(void **state)
 {
 	const char *path = files_new("epoch", SIZE), *other = files_new("other", SIZE);
@@ -176,10 +176,10 @@ static void the_epoch_of_a_read_only_file_lasts(void **state)
 	epoch_of(path, 0, first);
 	epoch_of(path, 0, again);
 	assert_memory_equal(first, again, sizeof(first));
-	/* a part of it is something else */
+	/* an export of a part has another epoch */
 	epoch_of(path, SIZE / 2, again);
 	assert_memory_not_equal(first, again, sizeof(first));
-	/* written, and be it with the time of before */
+	/* a write, even if the old time is set again */
 	assert_int_equal(stat(path, &st), 0);
 	files_write(path, MIB, 512, 2);
 	assert_int_equal(utimensat(AT_FDCWD, path,
@@ -188,14 +188,14 @@ static void the_epoch_of_a_read_only_file_lasts(void **state)
 	assert_memory_not_equal(first, again, sizeof(first));
 	epoch_of(path, 0, first);
 	assert_memory_equal(first, again, sizeof(first));
-	/* a copy of it that looks as old */
+	/* a copy with the same times */
 	files_write(other, 0, SIZE, 1);
 	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
 	assert_int_equal(utimensat(AT_FDCWD, other, long_ago, 0), 0);
 	epoch_of(path, 0, first);
 	epoch_of(other, 0, again);
 	assert_memory_not_equal(first, again, sizeof(first));
-	/* from the future: nothing is known of it */
+	/* a time in the future says nothing about later writes */
 	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){
 				   { .tv_sec = 1LL << 33 }, { .tv_sec = 1LL << 33 } }, 0), 0);
 	epoch_of(path, 0, first);
@@ -223,7 +223,7 @@ static void *write_main(void *arg)
 	return NULL;
 }
 
-/* While it is read, which takes many times as long as from one write to the next */
+/* A file that changes while it is read has no lasting epoch. Several writes fall into the read. */
 static void nor_of_one_that_changes(void **state)
 {
 	uint8_t first[RDMABLK_ID_LEN], again[RDMABLK_ID_LEN];
@@ -266,7 +266,7 @@ static void a_flush_writes_what_is_dirty(void **state)
 	assert_true(files_are(path, MIB, 5 * MIB, 2));
 	assert_true(files_are(path, 6 * MIB, SIZE - 6 * MIB, 1));
 	assert_true(files_are(path, SIZE, 512, 2));
-	/* a range of its own, which leaves the others dirty */
+	/* a FLUSH with a range leaves the other granules dirty */
 	full_note(&s, &dirty, 0, 4096);
 	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 12288, 512, NULL), RDMABLK_OK);
 	assert_true(files_are(path, 12288, 512, 2));
@@ -276,7 +276,7 @@ static void a_flush_writes_what_is_dirty(void **state)
 	assert_true(files_are(path, 0, 4096, 2));
 	bitmap_free(&dirty);
 	full_close(&s);
-	/* nobody said that the rest was written */
+	/* the rest was not noted as dirty */
 	assert_true(files_are(path, 6 * MIB, SIZE - 6 * MIB, 1));
 }
 
@@ -320,8 +320,8 @@ static void an_error_leaves_it_dirty(void **state)
 }
 
 /*
- * The kernel has reported an error of write-back and forgotten it: its pages are clean,
- * and the disk has the old contents.
+ * After a failed fdatasync the kernel has forgotten the error: the pages are clean, and the disk
+ * has the old contents. The next FLUSH writes them again.
  */
 static void a_failed_fdatasync_loses_nothing(void **state)
 {
@@ -338,7 +338,7 @@ static void a_failed_fdatasync_loses_nothing(void **state)
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	full_rdma(&s, 2 * MIB, MIB, 2);
 	full_note(&s, &dirty, 2 * MIB, MIB);
-	/* the first part in a flush of its own, whose outcome is unknown to the second */
+	/* the FLUSH of the first part fails; the next one, of another part, writes both */
 	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 2 * MIB, 8192, NULL),
 			 RDMABLK_R_STORE_IO);
 	files_write(path, 2 * MIB, MIB, 1);
@@ -346,7 +346,7 @@ static void a_failed_fdatasync_loses_nothing(void **state)
 			 RDMABLK_OK);
 	assert_true(files_are(path, 2 * MIB, 12288, 2));
 	assert_true(files_are(path, 2 * MIB + 12288, MIB - 12288, 1));
-	/* what is durable is not written again */
+	/* granules that are durable are not written again */
 	files_write(path, 2 * MIB, 12288, 3);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_are(path, 2 * MIB, MIB, 2));
@@ -357,7 +357,10 @@ static void a_failed_fdatasync_loses_nothing(void **state)
 	full_close(&s);
 }
 
-/* What an earlier daemon has written was in a cache, and none of it is noted as unsynced. */
+/*
+ * Writes of an earlier daemon may still be in a cache, and are not noted as unsynced. So after a
+ * failed first fdatasync all of the file is written again.
+ */
 static void a_first_fdatasync_that_fails_loses_nothing(void **state)
 {
 	const char *path = files_new("first", SIZE), *rules = files_path("rules");
@@ -376,7 +379,7 @@ static void a_first_fdatasync_that_fails_loses_nothing(void **state)
 	files_write(path, 6 * MIB, MIB, 3);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_are(path, 0, SIZE, 1));
-	/* from then on all of it is durable, but for what is noted */
+	/* after a good fdatasync only noted granules are written */
 	files_write(path, 4 * MIB, 4096, 3);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_are(path, 4 * MIB, 4096, 3));
@@ -400,7 +403,7 @@ static void the_end_writes_what_a_failed_fdatasync_lost(void **state)
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
 	files_write(path, MIB, MIB, 1);
 	bitmap_free(&dirty);
-	full_close(&s);		/* whose first try fails, too */
+	full_close(&s);		/* the first of its tries fails, too */
 	assert_true(files_are(path, MIB, MIB, 2));
 }
 
@@ -423,14 +426,14 @@ static void a_full_file_system(void **state)
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_SPACE);
 	assert_true(bitmap_any(&dirty));
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_SPACE);
-	/* discarding helps */
+	/* a DISCARD makes room */
 	assert_int_equal(full_do(&s, RDMABLK_OP_DISCARD, 0, MIB, 3 * MIB, NULL), RDMABLK_OK);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_false(bitmap_any(&dirty));
 	assert_true(files_are(path, 0, MIB, 1));
 	assert_true(files_zero(path, MIB, 3 * MIB));
 	assert_true(files_space(path) <= MIB);
-	/* and so does room */
+	/* the removal of another file makes room */
 	full_rdma(&s, 8 * MIB, 4 * MIB, 2);
 	full_note(&s, &dirty, 8 * MIB, 4 * MIB);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_SPACE);
@@ -468,13 +471,13 @@ static void zeroes_and_discards(void **state)
 	assert_true(full_is_zero(&s, 8 * MIB, 4 * MIB) && full_has(&s, 12 * MIB, 4 * MIB, 1));
 	assert_true(files_zero(path, 512, 512) && files_zero(path, MIB, MIB));
 	assert_true(files_zero(path, 4 * MIB, MIB) && files_zero(path, 8 * MIB, 4 * MIB));
-	/* dirty before it was discarded: not written, so that it stays free */
+	/* discarded granules that are dirty are not written, so that they take no space */
 	space = files_space(path);
 	full_note(&s, &dirty, 8 * MIB, 4 * MIB);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_in_range(files_space(path), space - EXTENTS, space + EXTENTS);
 	assert_true(files_zero(path, 8 * MIB, 4 * MIB));
-	/* zeroes over data are data */
+	/* zeroes that a session wrote over data are written */
 	memset(full_at(&s, 13 * MIB), 0, MIB);
 	full_note(&s, &dirty, 13 * MIB, MIB);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
@@ -487,7 +490,7 @@ static void zeroes_and_discards(void **state)
 	full_close(&s);
 }
 
-/* What a refused DISCARD or WRITE_ZEROES did to the file is undone by the next flush. */
+/* If a failed DISCARD or WRITE_ZEROES has changed the file, the next FLUSH restores the data. */
 static void refused_zeroes_change_nothing(void **state)
 {
 	const char *path = files_new("refused", SIZE), *rules = files_path("rules");
@@ -540,7 +543,7 @@ static void a_file_that_shrinks(void **state)
 	assert_int_equal(truncate(path, SIZE), 0);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_OK);
 	assert_true(files_are(path, 0, SIZE, 2));
-	/* what was flushed before it was cut off is in it again, too */
+	/* flushed data that was cut off is written again, too */
 	assert_int_equal(truncate(path, 4 * MIB), 0);
 	assert_int_equal(full_flush_all(&s, &dirty), RDMABLK_R_STORE_IO);
 	assert_int_equal(truncate(path, SIZE), 0);
@@ -551,7 +554,7 @@ static void a_file_that_shrinks(void **state)
 	full_close(&s);
 }
 
-/* What a failed fdatasync may have lost is not written behind the end of a file. */
+/* The close writes again what a failed fdatasync lost, but not behind the end of the file. */
 static void the_end_of_a_file_that_shrank(void **state)
 {
 	const char *path = files_new("shrank", SIZE), *rules = files_path("rules");
@@ -617,7 +620,7 @@ static void let_writes_reach(uint64_t end)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* One run, at @offset. Return: how often fdatasync was called for it. */
+/* Flushes one dirty run at @offset. Return: number of calls of fdatasync */
 static unsigned int flush_run(struct store *s, struct bitmap *dirty, uint64_t offset,
 			      uint64_t bytes, unsigned int seed, bool fails)
 {
@@ -630,7 +633,7 @@ static unsigned int flush_run(struct store *s, struct bitmap *dirty, uint64_t of
 	return syncs - before;
 }
 
-/* What an earlier daemon has written may be in a cache, so the first one syncs. */
+/* A FLUSH of nothing calls no fdatasync, except the first: an earlier daemon may have written. */
 static void a_flush_of_nothing_syncs_nothing(void **state)
 {
 	const char *path = files_new("nothing", SIZE);
@@ -656,7 +659,7 @@ static void a_flush_of_nothing_syncs_nothing(void **state)
 	full_close(&s);
 }
 
-/* Two sessions' FLUSHes: one fdatasync; a write that fails is the one session's alone. */
+/* FLUSHes of two sessions share one fdatasync. A failed write fails the FLUSH of its session. */
 static void flushes_share_a_sync(void **state)
 {
 	const char *path = files_new("shared", SIZE);
@@ -699,7 +702,7 @@ static void flushes_share_a_sync(void **state)
 	full_close(&s);
 }
 
-/* What a disk makes durable while it is written needs no fdatasync, if all else is. */
+/* A single short run is written with FUA and no fdatasync, if all other data is durable. */
 static void a_run_is_written_through(void **state)
 {
 	const char *path = files_new("through", SIZE);
@@ -714,7 +717,7 @@ static void a_run_is_written_through(void **state)
 		skip();
 	}
 	dirty = full_dirty(&s);
-	/* of a file, always */
+	/* a regular file always needs an fdatasync */
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 1, false), 1);
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 2, false), 1);
 	full_close(&s);
@@ -727,21 +730,21 @@ static void a_run_is_written_through(void **state)
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 4, false), 0);
 	assert_int_equal(flush_run(&s, &dirty, SIZE - MIB, MIB, 4, false), 0);
 	assert_true(files_are(path, 0, 4096, 4) && files_are(path, SIZE - MIB, MIB, 4));
-	/* too long, and more than one */
+	/* a run that is too long, and two runs */
 	assert_int_equal(flush_run(&s, &dirty, MIB, MIB + 4096, 5, false), 1);
 	full_note(&s, &dirty, 0, 4096);
 	assert_int_equal(flush_run(&s, &dirty, MIB, 4096, 5, false), 1);
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 6, false), 0);
-	/* something else is not durable */
+	/* WRITE_ZEROES is not durable yet */
 	assert_int_equal(full_do(&s, RDMABLK_OP_WRITE_ZEROES, 0, MIB, 4096, NULL), RDMABLK_OK);
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 7, false), 1);
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 8, false), 0);
-	/* a device whose cache the kernel would flush with it */
+	/* without FUA the kernel would flush the device's cache with the write */
 	full_of(&s)->file.fua = false;
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 7, false), 1);
 	full_of(&s)->file.fua = true;
 	assert_int_equal(flush_run(&s, &dirty, 0, 4096, 8, false), 0);
-	/* what has failed is written again, and with an fdatasync */
+	/* a failed run is written again by the next FLUSH, with an fdatasync */
 	let_writes_reach(MIB);
 	assert_int_equal(flush_run(&s, &dirty, 2 * MIB, 4096, 9, true), 0);
 	let_writes_reach(RLIM_INFINITY);

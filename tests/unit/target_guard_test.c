@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An arena that loses pages ends its export and nothing else; what a thread reads in
- * their place is written to no file. An arena's file is the daemon's own, or refused. The
- * rest of a kept arena of memory has a new epoch.
+ * If an arena loses pages, its export ends, and no other. The zeroes that threads read in their
+ * place are not written to a file. The file of an arena must be the daemon's own. A memory store
+ * in a kept arena that has lost pages keeps the other ones, and gets a new epoch.
  *
  * Sources: target/store/arena.c target/export/export.c target/store/full.c
  *	   target/store/store_memory.c
@@ -17,7 +17,7 @@
 #include "target_full.h"
 #include "target_last_writer.h"
 
-static unsigned int hits;	/* of the daemon's */
+static unsigned int hits;	/* exports found broken */
 static struct export *last;
 
 static void hit(void)
@@ -61,7 +61,7 @@ static void end(void)
 	config_free(&cfg);
 }
 
-/* The loop runs until it has heard of a broken arena. */
+/* Runs the loop until hit() was called for a broken arena. */
 static void run_until_hit(void)
 {
 	struct loop_timer limit = { .expired = give_up };
@@ -80,7 +80,7 @@ static void work_done(struct store_work *w)
 	sem_post(&work_over);
 }
 
-/* In the store thread's thread, which is that of the export. Return: enum rdmablk_reason */
+/* WRITE_ZEROES of 4 KiB in the store thread of the export. Return: enum rdmablk_reason */
 static unsigned int zeroes(struct export *e, uint64_t offset)
 {
 	work = (struct store_work){
@@ -111,13 +111,13 @@ static void one_ends_and_the_other_goes_on(void **state)
 	assert_ptr_equal(last, a);
 	assert_true(a->broken);
 	assert_false(b->broken);
-	/* once for all: what is left of it is of no use either */
+	/* other pages of the broken arena cannot be used any more, either */
 	assert_int_equal(zeroes(a, MIB), RDMABLK_R_STORE_FAILED);
 	assert_null(export_broken());
 	memset((char *)b->store.base + MIB, 7, 4096);
 	assert_int_equal(zeroes(b, MIB), RDMABLK_OK);
 	assert_int_equal(((char *)b->store.base)[MIB], 0);
-	/* opened again it has all of its pages */
+	/* after a reopen the arena has all of its pages */
 	export_quiet(a);
 	export_close(a);
 	export_renew(a, a->cfg);
@@ -128,7 +128,7 @@ static void one_ends_and_the_other_goes_on(void **state)
 	end();
 }
 
-/* The kernel tells of an error in a page that is no arena's, and that nobody has touched. */
+/* A SIGBUS for a page outside all arenas that no thread has touched leaves the guard on. */
 static void an_error_elsewhere_leaves_the_guard(void **state)
 {
 	siginfo_t info = { .si_signo = SIGBUS, .si_code = BUS_MCEERR_AO };
@@ -157,7 +157,7 @@ static void the_loop_itself_may_touch_it(void **state)
 	begin(spec, NULL);
 	e = export_find("a");
 	assert_int_equal(truncate(files_path("kept/arena"), 8 * MIB), 0);
-	let_write("a", &lease_a);	/* the last page notes the writer */
+	let_write("a", &lease_a);	/* writes to the trailer, the last page */
 	run_until_hit();
 	assert_int_equal(hits, 1);
 	assert_ptr_equal(last, e);
@@ -176,8 +176,8 @@ static void open_guarded(const char *path, struct store *s)
 }
 
 /*
- * The zeroes in the place of missing pages differ from the file, and are not written to
- * it: neither when it is compared, nor by a FLUSH, nor at the end.
+ * The zeroes in place of missing pages are not written to the file: neither by a FLUSH, nor by
+ * a comparison, nor at the end.
  */
 static void zeroes_do_not_get_into_the_file(void **state)
 {
@@ -223,8 +223,8 @@ static void comparing_finds_no_zeroes_either(void **state)
 }
 
 /*
- * A huge page is missed when some of it has been looked at and is about to be written. It
- * is replaced as a whole, and its zeroes are not what was looked at.
+ * A huge page is lost while a FLUSH reads it: some of it has been read, and is about to be
+ * written. The guard replaces the whole huge page by zeroes, which must not be written.
  */
 static void nor_do_those_of_a_huge_page(void **state)
 {
@@ -251,7 +251,7 @@ static void nor_do_those_of_a_huge_page(void **state)
 	loop_exit();
 }
 
-/* Return: what opening it says, in @why */
+/* Return: result of arena_open(); @why gets the message */
 static int open_arena(const char *path, char *why, size_t room)
 {
 	struct export_config ec = { .name = "a", .arena = (char *)path, .size = MIB };
@@ -308,7 +308,7 @@ static void an_arena_is_the_daemons_own(void **state)
  * Memory in a kept arena
  */
 
-static unsigned int false_holes;	/* how many looks find a hole that is not there */
+static unsigned int false_holes;	/* so many lseek() calls find a hole that is not there */
 
 off_t lseek(int fd, off_t offset, int whence)
 {
@@ -357,7 +357,7 @@ static void punched_before_the_end(void)
 	assert_int_equal(memory_open(&s, true), 0);
 	memory_punch();
 	s.ops->close(&s);
-	/* it has got a page of zeroes since */
+	/* another process fills the hole with zeroes */
 	assert_int_equal(files_run("dd if=/dev/zero of=%s bs=4096 seek=1024 count=1 conv=notrunc",
 				   files_path("kept/m")), 0);
 }
@@ -375,7 +375,7 @@ static void punched_after_a_kill(void)
 	memory_punch();
 }
 
-/* The daemon that finds the hole fills it, and dies before it serves the arena. */
+/* The next daemon finds the hole and fills it, but ends before it publishes the arena. */
 static void punched_and_filled(void)
 {
 	struct store s;
@@ -385,7 +385,7 @@ static void punched_and_filled(void)
 	s.ops->close(&s);
 }
 
-/* The trailer of an arena that is filled again, by a daemon whose end then finds a hole */
+/* The trailer says "filling" when the daemon ends and finds a hole. */
 static void punched_while_filled(void)
 {
 	const uint32_t filling = 1;
@@ -397,7 +397,7 @@ static void punched_while_filled(void)
 	s.ops->close(&s);
 }
 
-/* A thread of the daemon met the hole, and another process has filled it since. */
+/* A thread of the daemon touched the hole; then it was filled with zeroes. */
 static void met_by_the_daemon(void)
 {
 	struct store s;
@@ -416,7 +416,7 @@ static void cut_short(void)
 	assert_int_equal(truncate(files_path("kept/m"), 8 * MIB + 4096), 0);
 }
 
-/* The epoch of the export; a new one lasts until the next loss. */
+/* Gets the epoch of the export, which stays the same until pages are lost. */
 static void memory_epoch(uint8_t *epoch)
 {
 	struct store s;
@@ -430,7 +430,7 @@ static void memory_epoch(uint8_t *epoch)
 	}
 }
 
-/* A hole that the kernel shows for a moment is no loss, neither at the start nor at the end. */
+/* A hole that the kernel shows only for a moment does not count, neither at start nor at end. */
 static void a_hole_for_a_moment_is_none(void **state)
 {
 	uint8_t before[RDMABLK_ID_LEN];
@@ -455,7 +455,7 @@ static void a_hole_for_a_moment_is_none(void **state)
 	assert_int_equal(umount(files_path("kept")), 0);
 }
 
-/* The rest of the contents stays, and nobody goes on over what is zero now. */
+/* The other pages keep their contents. A new epoch keeps disks from going on over the zeroes. */
 static void memory_that_has_lost_a_page_has_a_new_epoch(void **state)
 {
 	static void (* const ways[])(void) = {
@@ -480,7 +480,7 @@ static void memory_that_has_lost_a_page_has_a_new_epoch(void **state)
 		log_keep(why, sizeof(why));
 		assert_int_equal(memory_open(&s, false), 0);
 		log_keep(NULL, 0);
-		/* the trailer is lost, too; or it says that nobody has had the contents */
+		/* the trailer is lost, too, or says "filling": the arena starts with zeroes */
 		if (ways[i] == cut_short || ways[i] == punched_while_filled) {
 			assert_true(full_is_zero(&s, 0, 8 * MIB));
 		} else {

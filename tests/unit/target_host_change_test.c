@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hosts, keys and rights that change at run time, by a reload, by hand or by the clock: that
- * counts at once, also for the sessions that are there.
+ * Hosts, keys and rights that change at run time, by a reload, by hand or by the clock. A change
+ * counts at once, also for live sessions.
  *
  * Sources: target/session/session_key.c target/admin/admin_host.c target/export/host.c
  */
@@ -13,7 +13,7 @@ static char conf[160];
 
 static char *args[4];
 
-/* Keys have expired: that ends the loop of a test that waits for it. */
+/* Keys have expired. Stops the loop for a test that waits for that. */
 static void expired(void)
 {
 	session_hosts_changed();
@@ -49,7 +49,7 @@ static void daemon_end(void)
 	last = NULL;
 }
 
-/* A live session. Its end stops right after its beginning, as for one that is busy. */
+/* Return: a live session that is busy, so that session_end() only begins its end. */
 static struct session *session_of(const char *host, const struct made *key,
 				  const char *export, bool writer)
 {
@@ -74,7 +74,7 @@ static unsigned int reason_of(const struct session *s)
 	return s->state == SESSION_LIVE ? RDMABLK_OK : s->end.reason;
 }
 
-/* Is the initiator told to prove another key, and does the session end if it does not? */
+/* Return: whether the initiator was told to prove another key; if so, ends the time for that */
 static bool key_ends(struct session *s)
 {
 	bool told = s->events.due & 1U << RDMABLK_EVENT_REAUTH;
@@ -113,7 +113,7 @@ static void reload(const char *hosts, const char *allow)
 		fail_msg("reload: %s", last->why);
 }
 
-/* What the last reload has done to a host */
+/* Return: what the last reload reports for a host */
 static const char *done_to(const char *name)
 {
 	const struct admin_change *c;
@@ -149,7 +149,7 @@ static void a_reload_counts_at_once(void **state)
 	reload(both, "web1 ops:rw+steal");
 	assert_string_equal(done_to("web1"), "nothing");
 	assert_int_equal(reason_of(s), RDMABLK_OK);
-	/* a second key comes, the first one goes */
+	/* a second key is added, and then the first one is removed */
 	reload(rotated, "web1 ops");
 	assert_string_equal(done_to("web1"), "changed");
 	assert_string_equal(done_to("ops"), "nothing");
@@ -158,17 +158,17 @@ static void a_reload_counts_at_once(void **state)
 	reload(next, "web1 ops");
 	assert_int_equal(reason_of(s), RDMABLK_OK);
 	assert_string_equal(found(web1.id, "10.0.0.1"), "nobody");
-	/* a right goes: to write, and then all of it */
+	/* the host loses the right to write, and then all rights */
 	reload(next, "web1 ops:ro");
 	assert_int_equal(reason_of(ops), RDMABLK_R_READ_ONLY);
 	assert_int_equal(reason_of(reader), RDMABLK_OK);
 	assert_int_equal(reason_of(s), RDMABLK_OK);
 	reload(next, "web1");
 	assert_int_equal(reason_of(reader), RDMABLK_R_NO_EXPORT);
-	/* a key goes */
+	/* the key of a session is removed */
 	reload(both, "web1");
 	assert_true(s->key_ends.armed);
-	/* another change gives no more time; and the key may come back */
+	/* another change does not extend the deadline; if the key comes back, there is none */
 	s->key_ends.deadline += 1000000;
 	deadline = s->key_ends.deadline;
 	reload(both, "web1:rw");
@@ -179,7 +179,7 @@ static void a_reload_counts_at_once(void **state)
 	assert_true(key_ends(s));
 	session_over(s);
 	s = session_of("web1", &web1, "disk0", true);
-	/* a host goes, and its right with it */
+	/* a host is removed, and its right to the export */
 	reload(b, "");
 	assert_string_equal(done_to("web1"), "removed");
 	assert_int_equal(reason_of(s), RDMABLK_R_NO_EXPORT);
@@ -194,7 +194,7 @@ static void a_reload_counts_at_once(void **state)
 	free((void *)rotated);
 }
 
-/* A right counts for as long as the list has it, whether the host is there or not. */
+/* After its host was removed a session has time for another key; a lost right ends it at once. */
 static void a_right_ends_without_its_host(const char *host)
 {
 	struct session *s;
@@ -216,7 +216,7 @@ static unsigned int rights(const char *host, const char *export)
 
 #define RW	(ALLOW_READ | ALLOW_WRITE)
 
-/* Reloads with the export "disk1" of a file, beside disk0. */
+/* Reloads with disk0 and the uncached file "disk1". */
 static void reload_file(const char *hosts, const char *file, const char *more)
 {
 	char text[2500];
@@ -229,8 +229,8 @@ static void reload_file(const char *hosts, const char *file, const char *more)
 }
 
 /*
- * An export that cannot be opened again at once has its old contents. Until then hosts have the
- * rights that the old section and the new one give.
+ * An export that is in use keeps its old contents until it is opened again. Until then hosts have
+ * only the rights that the old and the new section both give.
  */
 static void new_rights_are_for_new_contents(void **state)
 {
@@ -250,7 +250,7 @@ static void new_rights_are_for_new_contents(void **state)
 	reload_file(hosts, a, "allow = web1 ops:ro\n");
 	e = export_by_name("disk1");
 	s = session_of("web1", &web1, "disk1", false);
-	/* read-only from now on, and for more hosts: but it is in use, and is not read-only yet */
+	/* read-only, and for more hosts; the export is in use, so it is not read-only yet */
 	reload_file(hosts, a, "ro = yes\nallow = ops web2, web1:rw+steal\n");
 	assert_int_equal(rights("web1", "disk1"), RW);
 	assert_int_equal(rights("ops", "disk1"), ALLOW_READ);
@@ -265,16 +265,16 @@ static void new_rights_are_for_new_contents(void **state)
 	assert_int_equal(reason_of(s), RDMABLK_OK);
 	assert_string_equal(e->cfg->file, a);
 	session_over(s);
-	/* as it was */
+	/* the first section again */
 	reload_file(hosts, a, "allow = web1 ops:ro\n");
 	assert_int_equal(rights("web1", "disk1"), RW);
 	assert_int_equal(rights("ops", "disk1"), ALLOW_READ);
-	/* opened again */
+	/* not in use any more: it is opened with the new section */
 	reload_file(hosts, b, "allow = web2\n");
 	assert_string_equal(e->cfg->file, b);
 	assert_int_equal(rights("web2", "disk1"), RW);
 	assert_int_equal(rights("web1", "disk1"), 0);
-	/* the same contents, and more of them */
+	/* new rights count at once if the contents stay the same, or only grow */
 	s = session_of("web2", &web2, "disk1", true);
 	reload_file(hosts, b, "allow = web2, ops\n");
 	assert_int_equal(rights("ops", "disk1"), RW);
@@ -285,7 +285,7 @@ static void new_rights_are_for_new_contents(void **state)
 	assert_true(e->store.size == 2 * MIB);
 	assert_int_equal(rights("ops", "disk1"), ALLOW_READ);
 	session_over(s);
-	/* one that was added by hand, with the name of a new section */
+	/* an export that was added by hand has the name of a new section */
 	assert_int_equal(run(ADMIN_REMOVE, "disk1", NULL, 0), 0);
 	snprintf(spec, sizeof(spec), "disk1,file=%s,allow=web1", a);
 	assert_int_equal(run(ADMIN_ADD, "", spec, 0), 0);
@@ -301,7 +301,7 @@ static void new_rights_are_for_new_contents(void **state)
 	free(b);
 }
 
-/* What a host may not have at its next login, a session does not keep. */
+/* A session loses what its host would not get at the next login. */
 static void a_session_has_no_more_than_a_login(void **state)
 {
 	static const char *const narrower[] = {
@@ -317,7 +317,7 @@ static void a_session_has_no_more_than_a_login(void **state)
 	rotated = strdup(host_of("web1", files_path("web2.key"), ""));
 	ops = strdup(host_of("ops", files_path("web1.key"), ""));
 	daemon_begin(conf_text(host, "web1"));
-	/* The time for another key is not one for a right that has gone. */
+	/* A removed right ends the session at once, although it has time for another key. */
 	s = session_of("web1", &web1, "disk0", true);
 	reload(rotated, "web1:ro");
 	assert_int_equal(reason_of(s), RDMABLK_R_READ_ONLY);
@@ -337,7 +337,7 @@ static void a_session_has_no_more_than_a_login(void **state)
 		assert_true(key_ends(s));
 		session_over(s);
 	}
-	/* The key is in force, but of another host, which has the same right. */
+	/* The key is now that of another host, although with the same right. */
 	reload(host, "web1");
 	s = session_of("web1", &web1, "disk0", true);
 	reload(two(rotated, ops), "web1 ops");
@@ -369,7 +369,7 @@ static void a_reload_reads_the_key_files(void **state)
 	assert_int_equal(keys_in_memory(&web1, "replaced"), 0);
 	session_over(s);
 
-	/* what is wrong with one changes nothing */
+	/* a reload with a wrong key file, or an unknown host, changes nothing */
 	s = session_of("web1", &web2, "disk0", true);
 	assert_int_equal(chmod(files_path("web1.key"), 0644), 0);
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), -EINVAL);
@@ -424,14 +424,14 @@ static void hosts_come_and_go_by_hand(void **state)
 	assert_int_equal(run(ADMIN_ALLOW, "disk0", "web1:wo", 0), -EINVAL);
 	assert_string_equal(export_by_name("disk0")->cfg->allow, "web1, ops:ro");
 	s = session_of("ops", &other, "disk0", false);
-	/* what was added by hand stays, and what was allowed by hand goes */
+	/* a reload keeps a host added by hand, but not a list changed by hand */
 	assert_int_equal(run(ADMIN_RELOAD, "", NULL, 0), 0);
 	assert_string_equal(found(other.id, "10.0.0.8"), "ops");
 	assert_string_equal(export_by_name("disk0")->cfg->allow, "web1");
 	assert_int_equal(reason_of(s), RDMABLK_R_NO_EXPORT);
 	session_over(s);
 	assert_int_equal(run(ADMIN_ALLOW, "disk0", "web1, ops:ro", 0), 0);
-	/* what can be saved is, and what cannot is named */
+	/* a save writes the host, and reports the changed list, which it cannot write */
 	assert_int_equal(run(ADMIN_SAVE, "", NULL, 0), 0);
 	snprintf(spec, sizeof(spec), "\n[host ops]\nkey = %s\naddress = 10.0.0.7 10.0.0.8\n",
 		 files_path("other.key"));
@@ -480,12 +480,12 @@ static void keys_that_expire_end_sessions(void **state)
 	assert_int_equal(reason_of(s), RDMABLK_OK);
 	now = EXPIRES;
 	assert_int_equal(loop_run(), 0);
-	/* The time for another key is not one for a right, either. */
+	/* A removed right ends the session at once, also after its key has expired. */
 	assert_true(writer->key_ends.armed);
 	assert_int_equal(run(ADMIN_ALLOW, "disk0", "web1:ro", 0), 0);
 	assert_int_equal(reason_of(writer), RDMABLK_R_READ_ONLY);
 	assert_true(key_ends(s));
-	/* A session without a proof is none of their business. */
+	/* A session without a proven key goes on. */
 	assert_int_equal(reason_of(open), RDMABLK_OK);
 	assert_false(open->key_ends.armed);
 	session_over(s);
@@ -515,7 +515,7 @@ static void an_export_is_added_for_hosts_that_there_are(void **state)
 	daemon_end();
 }
 
-/* Without authentication there are no hosts to be changed. */
+/* Without authentication hosts and rights cannot be changed. */
 static void hosts_take_authentication(void **state)
 {
 	(void)state;

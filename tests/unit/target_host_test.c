@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hosts and their keys: which key files are taken and from where; that keys are in locked
- * memory alone; which host a key, an address and a day let in; what each may do.
+ * Hosts and their keys: which key files are accepted, and from where; keys are in locked memory
+ * only; which host is found by a key, an address and the date; the rights of each host.
  *
  * Sources: target/export/host.c target/export/identity.c target/base/secret.c
  *	   target/base/key_file.c target/base/value.c
@@ -111,7 +111,7 @@ static void other_things_are_no_key_files(void **state)
 	refused(host_of("web1", files_path("missing"), ""), "No such file");
 	refused(host_of("web1", "one.key", ""), "No such file");
 
-	/* one character of base64 is another one */
+	/* one wrong character of base64, in a file that is too short and in a whole one */
 	memset(key, 0, sizeof(key));
 	files_read(path, key, 0, 60);
 	key[30] = key[30] == 'A' ? 'B' : 'A';
@@ -130,7 +130,7 @@ static void other_things_are_no_key_files(void **state)
 		fail_msg("names neither host nor file: %s", complaints);
 }
 
-/* What systemd gives the daemon, its group may read; and it comes first. */
+/* A credential of systemd comes before the key directory, and its group may read it. */
 static void credentials(void **state)
 {
 	const char *dir = files_path("credentials"), *near = files_path("credentials2");
@@ -154,14 +154,14 @@ static void credentials(void **state)
 	host_install(must_load(host_of("a", files_path("credentials/web1.key"), "")));
 	assert_string_equal(found(first.id, "10.0.0.1"), "a");
 
-	/* A credential that is wrong is not passed over. */
+	/* A wrong credential is an error. The key directory does not replace it. */
 	make_key(files_path("credentials/web1.key"), 0460);
 	refused("[host a]\nkey = web1\n", "lets others at the key");
 	make_key(files_path("credentials/web1.key"), 0444);
 	refused("[host a]\nkey = web1\n", "lets others at the key");
 	unlink(files_path("credentials/web1.key"));
 
-	/* The right ends with the directory. */
+	/* Outside the directory of credentials the group must not read a key. */
 	make_key(files_path("web1.key"), 0440);
 	refused("[host a]\nkey = web1\n", "lets others at the key");
 	make_key(files_path("credentials2/web1.key"), 0440);
@@ -178,7 +178,7 @@ static void credentials(void **state)
 	host_stop();
 }
 
-/* Two keys may be of one host; no key belongs to two. */
+/* A host may have two keys; a key cannot be that of two hosts. */
 static void keys_belong_to_one_host(void **state)
 {
 	char both[500];
@@ -310,7 +310,7 @@ static void what_a_login_derives(void **state)
 	explicit_bzero(key, sizeof(key));
 	assert_int_equal(host_prk0(h, web1.id, is), 0);
 	assert_memory_equal(is, want, LEN);
-	/* a stranger's, and one of another host: different each time */
+	/* for an unknown host, or the key of another one, the result is random */
 	assert_int_equal(host_prk0(NULL, web1.id, is), 0);
 	assert_int_equal(host_prk0(NULL, web1.id, again), 0);
 	assert_memory_not_equal(is, again, LEN);
@@ -343,7 +343,7 @@ static void addresses(void **state)
 	because(web1.id, "10.0.0.8", "host web1 may not come from this address");
 	assert_true(expected("10.0.0.7"));
 	assert_false(expected("10.0.0.8"));
-	/* a network is nobody's address */
+	/* a network does not name an address */
 	assert_false(expected("fd99::1"));
 	assert_false(expected("fd99::"));
 	host_stop();
@@ -369,7 +369,7 @@ static void identities(void **state)
 	assert_true(host_is(host_find_name("web1"), hello));
 	assert_false(host_is(host_find_name("web1"), wrong));
 	assert_true(host_is(host_find_name("ops"), wrong));
-	/* A host is its section, whatever id that has. */
+	/* The name of a host's section decides its lease id, whatever its host-id is. */
 	host_lease_id(host_find_name("web1"), named);
 	assert_memory_not_equal(named, hello, sizeof(hello));
 	host_lease_id(host_find_name("ops"), ops);
@@ -405,7 +405,7 @@ static void rights(void **state)
 	host_stop();
 }
 
-/* How often the sessions were looked at */
+/* Number of calls of look(): the daemon would look at its sessions then */
 static unsigned int looks;
 
 static void look(void)
@@ -438,7 +438,7 @@ static void the_end_of_keys(void **state)
 	assert_null(host_find_name("web1"));
 	assert_int_equal(loop_run(), 0);	/* ends when the sessions were looked at */
 	assert_int_equal(looks, 1);
-	/* It was said: a clock that goes back and forth has it said again. */
+	/* If the clock goes back, the key is valid again, and its next end is reported again. */
 	now = EXPIRES - DAY;
 	assert_string_equal(found(web1.id, "10.0.0.1"), "web1");
 	host_install(must_load(text));
@@ -478,7 +478,7 @@ static void the_target_keeps_its_identity(void **state)
 	assert_int_not_equal(identity_target(&c), 0);
 }
 
-/* The sandbox takes no file from a reload. */
+/* In the sandbox a reload can still read key files. */
 static void the_sandbox_lets_key_files_be_read(void **state)
 {
 	int status;

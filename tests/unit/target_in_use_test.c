@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Changes of exports that are in use, and of files that do not answer: who is told, who
- * is ended, who waits, and what the end of the daemon has to wait for. Sessions have no
- * adapter.
+ * Changes of exports that are in use, and exports whose files hang: which sessions get an event,
+ * which ones end, which requests wait, and what the end of the daemon waits for. Sessions have
+ * no adapter.
  *
  * Sources: target/admin/admin.c target/admin/admin_step.c target/admin/control.c
  *	   target/admin/control_answer.c
@@ -34,7 +34,7 @@ static void some_time(void)
 	loop_timer_stop(&timer);
 }
 
-/* An export with all of its file in memory, and with rules for that. */
+/* Adds a cached file whose faults the file @rules controls. */
 static struct export *add_faulty(const char *name, const char *path, const char *rules)
 {
 	char spec[512];
@@ -58,7 +58,10 @@ static struct admin *begin(enum admin_op op, const char *name)
 	return a;
 }
 
-/* Its file does not answer: the end of the daemon would lose what is in memory. */
+/*
+ * A worker has an export whose file hangs. The daemon counts such an export as not closed,
+ * because an exit now would lose the data in memory.
+ */
 static void what_a_worker_has_is_counted(void **state)
 {
 	const char *path = files_new("hung", 4 * MIB), *rules = files_path("rules");
@@ -66,7 +69,7 @@ static void what_a_worker_has_is_counted(void **state)
 	struct export *e;
 
 	(void)state;
-	/* every other one would be closed */
+	/* export_close_unused() would close this export */
 	assert_int_equal(run(ADMIN_REMOVE, "first", NULL, 0), 0);
 	e = add_faulty("hung", path, rules);
 	files_write(path, MIB, MIB, 1);
@@ -103,9 +106,9 @@ static void what_a_worker_has_is_counted(void **state)
 }
 
 /*
- * A session that cannot be fenced, or is being registered, keeps its export from being
- * closed: what it has written is waited for, and so is what another has left. One that was
- * never let write has written nothing: the daemon gives it the time of all sessions.
+ * A session that cannot be fenced, or is being registered, keeps its export from being closed.
+ * The export counts as held if the session was let write, or if the file still lacks writes of
+ * another session. A session that was never let write does not count by itself.
  */
 static void what_cannot_be_closed_is_counted(void **state)
 {
@@ -149,7 +152,7 @@ static void flush_done(struct store_work *w)
 	flushed = w->status == RDMABLK_OK;
 }
 
-/* A FLUSH that has to compare keeps the store locked: how far it is can be seen. */
+/* A FLUSH that compares arena and file locks the store; its progress is visible nevertheless. */
 static void the_progress_of_a_flush_is_seen(void **state)
 {
 	const char *path = files_new("large", 32 * MIB), *rules = files_path("rules");
@@ -182,7 +185,8 @@ static void the_progress_of_a_flush_is_seen(void **state)
 }
 
 /*
- * Sessions without an adapter. Events stay due: there seem to be too many under way.
+ * Sessions without an adapter. Their events stay due, because ctrl.events says that too many are
+ * under way.
  */
 static struct device adapter = { .attr.max_mr_size = 64 * MIB };
 
@@ -205,7 +209,7 @@ static struct session *session_new(struct export *e, enum session_state state)
 
 #define DUE(event)	(1U << RDMABLK_EVENT_##event)
 
-/* What would end those who use it is refused; the others are told. */
+/* A growth that would need new regions is refused: EBUSY. Else live sessions get a RESIZE event. */
 static void growth_of_what_is_used(void **state)
 {
 	const char *path = files_new("used", 4 * MIB);
@@ -223,14 +227,14 @@ static void growth_of_what_is_used(void **state)
 	assert_non_null(strstr(last->why, "one region"));
 	assert_true(e->store.size == 4 * MIB);
 	assert_false(s->events.due);
-	/* the disk was told where its regions end */
+	/* a disk with several regions knows where they end */
 	s->regions.nr = 2;
 	early = session_new(e, SESSION_REGISTER);
 	early->regions.nr = 2;
 	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
 	assert_int_equal(s->events.due, DUE(RESIZE));
 	assert_true(s->events.value[RDMABLK_EVENT_RESIZE] == 8 * MIB);
-	/* not before it knows what it is granted */
+	/* a session gets no event before GRANT */
 	assert_false(early->events.due);
 	early->state = SESSION_GRANTED;
 	session_tell_size(early);
@@ -240,7 +244,7 @@ static void growth_of_what_is_used(void **state)
 	assert_int_equal(truncate(path, 16 * MIB), 0);
 	assert_int_equal(run(ADMIN_RESIZE, "used", NULL, 0), 0);
 	assert_int_equal(run(ADMIN_REMOVE, "used", NULL, 0), 0);
-	/* what has no regions grows as it likes, and so does what has room in its own */
+	/* an uncached file has no regions to outgrow; a cached one may grow within its region */
 	for (int full = 0; full < 2; full++) {
 		assert_int_equal(truncate(path, 4 * MIB), 0);
 		snprintf(spec, sizeof(spec), "used,file=%s%s", path,
@@ -259,7 +263,7 @@ static void growth_of_what_is_used(void **state)
 	}
 }
 
-/* Live sessions are told; a login under way is ended, and never becomes live untold. */
+/* A drain tells live sessions, and ends logins under way, so that none becomes live untold. */
 static void a_drain_reaches_logins(void **state)
 {
 	struct export *e = export_find("first");
@@ -269,7 +273,7 @@ static void a_drain_reaches_logins(void **state)
 	other = session_new(NULL, SESSION_GRANTED);
 	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
 		s[i] = session_new(e, i);
-		s[i]->busy = true;	/* a worker has it: nothing more happens to it */
+		s[i]->busy = true;	/* a worker has it, so its end only begins */
 	}
 	assert_int_equal(session_drain(e, 200, 60000), 1);
 	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
@@ -288,8 +292,8 @@ static void a_drain_reaches_logins(void **state)
 }
 
 /*
- * A device that comes back may have something to flush, which only a session of this
- * process can: it is let in, and told as soon as it may be.
+ * A disk that comes back may have unflushed writes, which it can flush only while this process
+ * lives. So a drain lets its login go on, and the session gets the DRAIN event after GRANT.
  */
 static void a_drain_lets_in_who_has_to_flush(void **state)
 {
@@ -320,7 +324,7 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++) {
 		bool stays = i >= SESSION_REGISTER;
 
-		/* those whose export is not known may be such, too; a visit will have none */
+		/* a login whose export is not known yet may be of such a disk; a visit is not */
 		assert_int_equal(s[i]->state, i == SESSION_VISIT ? SESSION_CLOSING : i);
 		assert_int_equal(s[i]->events.due, stays ? DUE(DRAIN) : 0);
 		if (stays)
@@ -329,7 +333,7 @@ static void a_drain_lets_in_who_has_to_flush(void **state)
 	}
 	assert_int_equal(read_only->state, SESSION_CLOSING);
 	assert_int_equal(clean->state, SESSION_CLOSING);
-	/* it is no longer of the first time that matters */
+	/* a session that is ending does not count any more */
 	s[SESSION_GRANTED]->state = SESSION_CLOSING;
 	assert_int_equal(session_caches(e), 2);
 	for (unsigned int i = 0; i < ARRAY_SIZE(s); i++)
@@ -349,8 +353,9 @@ static struct session *session_dirty(struct export *e)
 }
 
 /*
- * The first FLUSH after a session that ended without one reads all of the file: its session
- * is not ended meanwhile, nor before it can log out.
+ * The first FLUSH after a session that ended without one reads all of the file. While such a
+ * FLUSH is under way, and a moment longer for the LOGOUT, the drain does not end its session.
+ * After three more FLUSHes it does.
  */
 static void a_flush_takes_its_time(void **state)
 {
@@ -380,7 +385,7 @@ static void a_flush_takes_its_time(void **state)
 	session_remove(greedy);
 }
 
-/* Return: what comes of a login that has got as far as PROOF */
+/* Sends PROOF for a login to @e. Return: reason of its end, at the latest IDENTITY */
 static unsigned int prove(struct export *e, uint32_t flags)
 {
 	static const uint8_t no_key[RDMABLK_MAC_LEN];
@@ -389,7 +394,7 @@ static unsigned int prove(struct export *e, uint32_t flags)
 						.length = htole16(sizeof(proof)) } };
 	unsigned int reason;
 
-	/* of another export, so that it gets no further */
+	/* the disk is that of another export, so that the login ends */
 	s->hello.uuid[0] = (uint8_t)~e->store.uuid[0];
 	s->hello.flags = flags;
 	s->hello.features = RDMABLK_F_COMMANDS;
@@ -419,7 +424,7 @@ static const char *text_in(struct json_object *o, const char *key)
 	return value ? json_object_get_string(value) : NULL;
 }
 
-/* What a host with a key calls itself is neither said nor kicked. */
+/* If a host has proven a key, its own name for itself is neither logged nor usable for a kick. */
 static void expect_proven_name(const struct session *s)
 {
 	assert_non_null(strstr(session_text(s), " host db1 ("));
@@ -429,9 +434,9 @@ static void expect_proven_name(const struct session *s)
 }
 
 /*
- * A kick ends sessions by their id, or by the name of their host: the one that it has proven,
- * without keys the one that it gives itself. The kick does not wait for another request. A
- * session that is ending is not ended again, and says what it waits for.
+ * A kick ends sessions by their id, or by the name of their host. That is the proven name, or
+ * without keys the name in HELLO. A kick does not wait for another request under way. It does
+ * not count sessions that are ending already; the list of sessions says what these wait for.
  */
 static void who_is_kicked_ends(void **state)
 {
@@ -498,7 +503,7 @@ static void who_is_kicked_ends(void **state)
 	assert_ptr_equal(last, slow);
 }
 
-/* It may be the device that the export waits for. */
+/* A drain ends a login that may be of an expected disk only when the time for that is over. */
 static void the_end_lets_in(struct export *e)
 {
 	struct session *s = session_new(NULL, SESSION_HELLO);
@@ -514,8 +519,8 @@ static void the_end_lets_in(struct export *e)
 }
 
 /*
- * A device that has lost its session a moment ago is expected: those whose export is not
- * known yet may be it, and it is let in where others are not.
+ * Which ends of a session leave its export awaiting the disk: it may come back to flush, or to
+ * go on. A new writer of the export ends the wait.
  */
 static void who_may_have_to_flush_is_expected(void **state)
 {
@@ -526,19 +531,19 @@ static void who_may_have_to_flush_is_expected(void **state)
 		{ RDMABLK_R_LOGOUT, 0, 0, 0, 1 }, { RDMABLK_R_LOGOUT, 1, 0, 0, 0 },
 		{ RDMABLK_R_KICKED, 0, 0, 0, 1 },
 		{ RDMABLK_R_STOLEN, 0, 0, 0, 0 }, { RDMABLK_R_SHUTDOWN, 0, 0, 0, 0 },
-		/* told of the end: a session with more to flush comes back for that */
+		/* a session that got DRAIN, but had more to flush, comes back */
 		{ RDMABLK_R_LOGOUT, 0, TOLD, 0, 1 }, { RDMABLK_R_LOGOUT, 1, TOLD, 0, 0 },
-		/* a session that could not flush has had its time, unless it is lost */
+		/* not if its FLUSH failed and it logs out; but after a lost connection */
 		{ RDMABLK_R_LOGOUT, 0, TOLD | FAILED, 0, 0 },
 		{ RDMABLK_R_CONNECTION, 0, TOLD | FAILED, 0, 1 },
 		{ RDMABLK_R_LOGOUT, 0, FAILED, 0, 1 },
-		/* and so has who is kept waiting, when all else is flushed */
+		/* not if only commands that take too long are left, and all else is flushed */
 		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING, 0, 0 },
 		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING | CHANGED, 0, 1 },
 		{ RDMABLK_R_LOGOUT, 0, TOLD | PENDING | CHANGED | FAILED, 0, 0 },
-		/* of a staged store nothing is lost with this process */
+		/* unflushed data of a staged store outlives this process */
 		{ RDMABLK_R_LOGOUT, 0, TOLD | STAGED, 0, 0 }, { RDMABLK_R_LOGOUT, 0, STAGED, 0, 1 },
-		/* its initiator wants no such export, or could not have it just now */
+		/* the initiator refuses such an export for good, or only for now */
 		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_SHRUNK, 0 },
 		{ RDMABLK_R_CONNECTION, 0, 0, RDMABLK_R_DEVICE_FULL, 1 },
 	};
@@ -552,7 +557,7 @@ static void who_may_have_to_flush_is_expected(void **state)
 		s = session_dirty(e);
 		s->end.clean = ends[i].clean;
 		s->login.refused = ends[i].refused;
-		s->state = SESSION_REGISTER;	/* it is told when it is granted */
+		s->state = SESSION_REGISTER;	/* the event stays due until GRANT */
 		if (ends[i].is & TOLD)
 			session_tell(s, RDMABLK_EVENT_DRAIN, 0);
 		s->state = SESSION_LIVE;
@@ -565,11 +570,11 @@ static void who_may_have_to_flush_is_expected(void **state)
 		s->staged = NULL;
 		s->cmdqs.pending = 0;
 		session_remove(s);
-		export_lease(e, &writer);	/* it, or another */
+		export_lease(e, &writer);	/* a writer, the same disk or another */
 		assert_int_equal(export_awaiting(), 0);
 		export_release(&writer);
 	}
-	/* it is told to try again */
+	/* a login that resumes fails for lack of memory, and is tried again */
 	s = session_dirty(e);
 	s->state = SESSION_REGISTER;
 	s->hello.flags = RDMABLK_HELLO_RESUME;
@@ -577,7 +582,7 @@ static void who_may_have_to_flush_is_expected(void **state)
 	assert_int_equal(export_awaiting(), 1);
 	session_remove(s);
 	export_await(e, 0);
-	/* memory ends with the process, but not before; who only reads has nothing to flush */
+	/* the disk of a memory store is awaited, but not by the daemon's end; a reader is not */
 	export_await(first, 0);
 	s = session_dirty(first);
 	s->grant_flags = 0;
@@ -594,7 +599,10 @@ static void who_may_have_to_flush_is_expected(void **state)
 	assert_int_equal(run(ADMIN_REMOVE, "away", NULL, 0), 0);
 }
 
-/* Until the end has come: then whoever comes would put it off. */
+/*
+ * While logins are refused because the daemon ends, a disk that may have to flush is still let
+ * in, until its time is over. After that a login would only delay the end.
+ */
 static void who_may_have_to_flush_is_let_in(void **state)
 {
 	struct export *first = export_find("first"), *e;
@@ -615,7 +623,7 @@ static void who_may_have_to_flush_is_let_in(void **state)
 	assert_int_equal(login_refuses(), RDMABLK_R_SHUTDOWN);
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
 	login_refuse_all(RDMABLK_R_SHUTDOWN, loop_now() + 60000);
-	/* nobody is told that the next daemon has not got it either */
+	/* an export that is closed already: the answer is SHUTDOWN, not that it does not exist */
 	e->state = EXPORT_CLOSED;
 	assert_int_equal(prove(e, RDMABLK_HELLO_RESUME), RDMABLK_R_SHUTDOWN);
 	e->state = EXPORT_READY;
@@ -627,8 +635,8 @@ static void who_may_have_to_flush_is_let_in(void **state)
 }
 
 /*
- * A file that is too short takes no writes: until it has its length back, only memory has those
- * that were not flushed. An export that nobody uses is not opened again then, or they are lost.
+ * A file that is too short takes no writes. Until it has its length back, only the arena has the
+ * unflushed writes. So such an export is not reopened, even if no session uses it.
  */
 static void unflushed_writes_outlive_a_short_file(void **state)
 {
@@ -679,8 +687,8 @@ static int post_any(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_w
 }
 
 /*
- * It is told to come again until its old session is fenced, however long that takes, and
- * its time to come begins then.
+ * The disk of a lost session has to log in again and again until the old session is fenced. So it
+ * is awaited without limit until then, and for at most 10 s after that.
  */
 static void who_is_told_to_come_again_is_expected(void **state)
 {
@@ -726,8 +734,8 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 }
 
 /*
- * Time goes on while memory is registered: the message says what is left when it is
- * sent, and nothing when nothing is.
+ * An event that stays due while memory is registered is sent with the time that is left then, or
+ * with 0 if none is left.
  */
 static void a_drain_says_what_is_left(void **state)
 {
@@ -755,7 +763,7 @@ static void a_drain_says_what_is_left(void **state)
 	assert_int_equal(le64toh(sent.value), 0);
 	session_tell(s, RDMABLK_EVENT_RESIZE, MIB);
 	assert_int_equal(le64toh(sent.value), MIB);
-	/* Why the session is drained is told before that it is. */
+	/* LEAVING, the reason, is sent before DRAIN. */
 	for (unsigned int i = 0; i < CTRL_SENDS; i++)
 		ctrl_sent(&s->ctrl, i);
 	s->state = SESSION_REGISTER;
@@ -784,7 +792,7 @@ static const char *state_of(const char *name)
 	return text;
 }
 
-/* Return: the figures of what is the first export of the answer */
+/* Return: the figures of the first export in the answer */
 static struct json_object *work_of_first(struct json_object *top)
 {
 	struct json_object *list;
@@ -806,7 +814,7 @@ static int64_t figure(struct json_object *work, const char *op, const char *key)
 	return json_object_get_int64(o);
 }
 
-/* @flushes: answered; @bytes: of WRITEs; @pending: commands; @latency: JSON */
+/* @flushes: answered FLUSHes; @bytes: of WRITEs; @pending: commands under way; @latency: JSON */
 static void expect_work(int64_t flushes, int64_t bytes, int64_t pending, const char *latency)
 {
 	struct json_object *top = json_object_new_object(), *work = work_of_first(top), *o;
@@ -819,7 +827,7 @@ static void expect_work(int64_t flushes, int64_t bytes, int64_t pending, const c
 	json_object_put(top);
 }
 
-/* A monitoring system would take numbers that shrink for a daemon that has begun again. */
+/* A monitoring system would take a counter that shrinks for a restart of the daemon. */
 static void figures_never_shrink(void **state)
 {
 	static const char timed[] = "{\"sum_ns\":34359740415,\"buckets\":["
@@ -831,7 +839,7 @@ static void figures_never_shrink(void **state)
 
 	(void)state;
 	expect_work(0, 0, 0, "{\"sum_ns\":0,\"buckets\":[]}");
-	/* The export of one that only asks for it is not its own yet. */
+	/* A session without the lease does not count for the export. */
 	store_count(&other->counts, RDMABLK_OP_FLUSH, 0, false);
 	s->leased = true;
 	store_count_begun(counts, RDMABLK_OP_WRITE);
@@ -847,10 +855,10 @@ static void figures_never_shrink(void **state)
 	expect_work(1, 4096, 0, timed);
 	store_count_begun(counts, RDMABLK_OP_WRITE);
 	store_count(counts, RDMABLK_OP_WRITE, 4096, true);
-	/* While it ends, some of its commands cannot be seen. */
+	/* While a session ends, some of its commands are not counted; the figures stay. */
 	*counts = (struct store_counts){ 0 };
 	expect_work(1, 4096, 0, timed);
-	/* It has let the export go; what it dropped at its end waits for nothing. */
+	/* The session has released the export. Commands that it dropped are not pending. */
 	s->leased = false;
 	e->past.begun = 9;
 	e->past.done[RDMABLK_OP_FLUSH - RDMABLK_OP_FENCE] = 2;
@@ -863,7 +871,7 @@ static void figures_never_shrink(void **state)
 	memset(&e->shown, 0, sizeof(e->shown));
 }
 
-/* The turns of the loop that the tests have taken, and what is known without a session */
+/* Figures of the daemon itself: turns of the loop, and numbers that need no session */
 static void figures_of_the_daemon(void **state)
 {
 	struct json_object *top = json_object_new_object(), *o, *turns;
@@ -907,7 +915,7 @@ static void ask(int *error, bool patient)
 	admin_submit(a);
 }
 
-/* A file that does not answer stops what waits for it, and nothing else. */
+/* If a request hangs with the file of its export, those that wait behind it get EBUSY in the end. */
 static void what_hangs_is_told(void **state)
 {
 	const char *path = files_new("hung", 4 * MIB), *rules = files_path("rules");
@@ -918,7 +926,7 @@ static void what_hangs_is_told(void **state)
 
 	(void)state;
 	files_write(path, MIB, MIB, 1);
-	/* The rule comes first: the store thread may compare as soon as it hears of the end. */
+	/* The rule comes first, because ended() may start a comparison at once. */
 	files_text(rules, "read hang\n");
 	e->store.ops->ended(&e->store, false);
 	admin_patience_ms = 30;
@@ -943,9 +951,9 @@ static void what_hangs_is_told(void **state)
 	assert_int_equal(last->error, 0);
 	while (patient == 1)
 		some_time();
-	/* it had its turn */
+	/* the patient request was carried out */
 	assert_int_equal(patient, -EOPNOTSUPP);
-	/* nobody waits for what is over */
+	/* a later request does not wait for the one that is over */
 	assert_int_equal(run(ADMIN_RESIZE, "first", NULL, 0), -EOPNOTSUPP);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file with all of it in memory, and sessions and daemons that end: what was written
- * and not flushed reaches the file, whatever the end; a kept arena knows whether it or
- * its file counts; an export grows.
+ * A cached file whose sessions or daemon end: unflushed writes reach the file, whatever the end
+ * was. The trailer of a kept arena says whether the arena or the file counts. And an export
+ * grows.
  *
  * Sources: target/store/store_full.c target/store/full.c target/store/arena.c
  *	   target/export/export.c target/store/pages.c
@@ -47,7 +47,7 @@ int fstat(int fd, struct stat *st)
 	return ret;
 }
 
-/* Lets the store do in the background what it has to do. */
+/* Runs the background work of the store to its end. Return: number of steps */
 static unsigned int idle_all(struct store *s)
 {
 	unsigned int steps = 0;
@@ -84,15 +84,15 @@ static void what_was_left_is_found_in_the_background(void **state)
 	assert_int_equal(full_open(&s, full_config(path)), 0);
 	assert_int_equal(idle_all(&s), 0);
 	scatter(&s, 1);
-	s.ops->ended(&s, true);		/* so it says */
+	s.ops->ended(&s, true);		/* the session claims that it flushed all */
 	assert_int_equal(idle_all(&s), 0);
 	assert_false(scattered(path, 1));
 	s.ops->ended(&s, false);
 	assert_true(idle_all(&s) > 1);
 	assert_true(scattered(path, 1));
-	/* what did not differ has no more space than before */
+	/* parts that did not differ take no space of the file */
 	assert_true(files_space(path) < 3 * MIB);
-	/* the same where the file has data that the arena has not */
+	/* the other way round: the file has data, and the arena has zeroes */
 	memset(s.base, 0, SIZE);
 	s.ops->ended(&s, false);
 	idle_all(&s);
@@ -100,7 +100,7 @@ static void what_was_left_is_found_in_the_background(void **state)
 	full_close(&s);
 }
 
-/* Sessions end while an earlier one's end is not dealt with: all of it counts. */
+/* Sessions end during the comparison for an earlier one: all of the file is compared again. */
 static void ends_add_up(void **state)
 {
 	const char *path = files_new("adds", SIZE);
@@ -136,7 +136,7 @@ static void a_flush_finishes_it_first(void **state)
 	assert_true(scattered(path, 1));
 	assert_true(files_are(path, 20 * MIB, 4096, 3));
 	assert_int_equal(idle_all(&s), 0);
-	/* a write of its own, too */
+	/* a FLUSH with a range does so, too */
 	scatter(&s, 2);
 	s.ops->ended(&s, false);
 	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 512, NULL), RDMABLK_OK);
@@ -165,7 +165,7 @@ static void errors_do_not_end_it(void **state)
 		scatter(&s, i + 1);
 		s.ops->ended(&s, false);
 		files_text(rules, faults[i]);
-		idle_all(&s);		/* which ends */
+		idle_all(&s);		/* does not go on for ever */
 		assert_int_equal(full_flush_all(&s, NULL),
 				 i == 1 ? RDMABLK_R_STORE_SPACE : RDMABLK_R_STORE_IO);
 		files_text(rules, "");
@@ -175,7 +175,8 @@ static void errors_do_not_end_it(void **state)
 			idle_all(&s);
 		assert_true(scattered(path, i + 1));
 	}
-	/* what the background hears of a lost write-back is not for the next flush to hear */
+	/* the background got the error of a lost write-back; the next FLUSH rewrites the data */
+
 	scatter(&s, 5);
 	s.ops->ended(&s, false);
 	files_text(rules, "sync error EIO count 1\n");
@@ -217,14 +218,14 @@ static void the_end_of_the_daemon_waits(void **state)
 	s.ops->ended(&s, false);
 	full_close(&s);
 	assert_true(scattered(path, 1));
-	/* nothing was left, as far as anybody knows */
+	/* without ended() the daemon knows of no writes */
 	assert_int_equal(full_open(&s, full_config(path)), 0);
 	scatter(&s, 2);
 	full_close(&s);
 	assert_true(scattered(path, 1));
 }
 
-/* Another process has the arena, writes it, flushes nothing, and dies or ends. */
+/* Another process opens the arena, writes to it without a FLUSH, and dies or ends in order. */
 static void die_with(const struct export_config *ec, unsigned int seed, uint8_t *epoch,
 		     bool in_order)
 {
@@ -254,7 +255,7 @@ static void die_with(const struct export_config *ec, unsigned int seed, uint8_t 
 	close(epochs[1]);
 }
 
-/* For an export in an arena on tmpfs. Return: false: there is none */
+/* Prepares @full_ec with a kept arena on tmpfs. Return: false: there is no tmpfs */
 static bool kept_config(const char *name)
 {
 	static char arena[160], path[160];
@@ -284,10 +285,10 @@ static void a_kept_arena_outlives_its_daemon(void **state)
 	assert_true(scattered(full_ec.file, 3));
 	die_with(&full_ec, 2, again, false);
 	assert_memory_equal(epoch, again, sizeof(epoch));
-	die_with(&full_ec, 1, again, false);	/* whose start has brought nothing up to date */
+	die_with(&full_ec, 1, again, false);	/* dies before it has compared anything */
 	assert_memory_equal(epoch, again, sizeof(epoch));
 	assert_true(scattered(full_ec.file, 3));
-	/* the file cannot be had for reading only, before it is up to date */
+	/* the export cannot be read-only before the file is up to date */
 	full_ec.read_only = true;
 	assert_int_equal(full_open(&s, &full_ec), -EROFS);
 	full_ec.read_only = false;
@@ -313,7 +314,7 @@ static void nobody_had(const struct export_config *ec)
 	assert_int_equal(status, 0);
 }
 
-/* A daemon that dies before anybody has its arena has left nothing to bring up to date. */
+/* If a daemon dies before a session may write to its arena, the file counts at the next start. */
 static void an_arena_that_nobody_had(void **state)
 {
 	uint8_t epoch[RDMABLK_ID_LEN];
@@ -357,7 +358,7 @@ static void a_clean_end_needs_no_comparison(void **state)
 	assert_memory_equal(s.epoch, epoch, sizeof(epoch));
 	full_close(&s);
 	full_ec.read_only = false;
-	/* somebody has written the file meanwhile: what is in it counts */
+	/* another program has written the file meanwhile, so the file counts */
 	files_write(full_ec.file, 17 * MIB, MIB, 5);
 	assert_int_equal(files_run("fallocate -p -o 0 -l 4096 %s", full_ec.file), 0);
 	assert_int_equal(full_open(&s, &full_ec), 0);
@@ -368,7 +369,7 @@ static void a_clean_end_needs_no_comparison(void **state)
 	kept_end();
 }
 
-/* Another program writes the file. On return the file tells so by its time. */
+/* Another program writes the file, until the file's time of the last write has changed. */
 static void another_writes(uint64_t offset, size_t bytes, unsigned int seed)
 {
 	struct stat had, has;
@@ -380,7 +381,7 @@ static void another_writes(uint64_t offset, size_t bytes, unsigned int seed)
 	} while (!memcmp(&had.st_mtim, &has.st_mtim, sizeof(had.st_mtim)));
 }
 
-/* Opens a kept arena whose file counts: it has a piece that another program wrote. */
+/* Opens a kept arena and expects the contents of its file, which another program has written. */
 static void file_counts(uint64_t offset, size_t bytes, unsigned int seed)
 {
 	struct store s;
@@ -486,7 +487,7 @@ static void a_file_changes_in_the_same_second(void **state)
 	kept_end();
 }
 
-/* On a file server whose clock is ahead, what was just written has a time of the future. */
+/* On a file server whose clock is ahead, a file just written has a time in the future. */
 static void a_clock_that_is_ahead_costs_no_comparison(void **state)
 {
 	uint8_t epoch[RDMABLK_ID_LEN];
@@ -534,8 +535,8 @@ static bool has_open(pid_t pid, const char *path)
 }
 
 /*
- * Another process has the arena, and ends once this one has opened it; before that it makes the
- * file longer, or removes its name.
+ * Another process locks the arena, and ends when this one has opened it. Before that it makes
+ * the arena @bytes long, or removes its name.
  */
 static pid_t held_by_another(off_t bytes, bool removed)
 {
@@ -594,7 +595,7 @@ static void a_killed_daemon_is_waited_for(void **state)
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_int_equal(status, 0);
 	}
-	/* and one that lives is not waited for without end */
+	/* the wait for a daemon that lives has a limit */
 	arena_wait_ms = 20;
 	assert_int_equal(full_open(&s, &full_ec), 0);
 	a_second_opening_is_refused();
@@ -603,7 +604,8 @@ static void a_killed_daemon_is_waited_for(void **state)
 	kept_end();
 }
 
-/* The kernel gives another daemon zeroes in the place of a page that it has lost. */
+/* A lost page reads as zeroes in the next daemon, so that one fills the arena from the file. */
+
 static void an_arena_that_has_lost_a_page_is_filled_again(void **state)
 {
 	uint8_t epoch[RDMABLK_ID_LEN];
@@ -639,7 +641,7 @@ static void an_arena_that_has_lost_a_page_is_filled_again(void **state)
 	kept_end();
 }
 
-/* A killed daemon's file lacks what was not flushed, and so does the arena. */
+/* After a kill the arena would count, but it has a hole: it is filled from the file again. */
 static void a_file_is_read_when_its_arena_has_a_hole(void **state)
 {
 	uint8_t epoch[RDMABLK_ID_LEN];
@@ -695,7 +697,7 @@ static void an_arena_belongs_to_its_file(void **state)
 	kept_end();
 }
 
-/* All of the file. */
+/* Grows the store to the size of its file. */
 static int grow(struct store *s, uint64_t *size)
 {
 	*size = 0;
@@ -716,7 +718,7 @@ static void growing(void **state)
 	base = s.base;
 	assert_int_equal(grow(&s, &size), 0);
 	assert_int_equal(size, SIZE);
-	/* to where there are other pages already, and not */
+	/* by less than a page */
 	assert_int_equal(truncate(path, SIZE + 512), 0);
 	files_write(path, SIZE, 512, 2);
 	full_rdma(&s, SIZE - 512, 512, 7);
@@ -724,7 +726,7 @@ static void growing(void **state)
 	assert_int_equal(size, SIZE + 512);
 	s.size = size;
 	assert_true(full_has(&s, SIZE, 512, 2) && full_has(&s, SIZE - 512, 512, 7));
-	/* in the middle of a comparison that has to come back to the beginning */
+	/* in the middle of a comparison that has to return to the start of the file */
 	s.ops->ended(&s, false);
 	assert_true(s.ops->idle(&s));
 	full_rdma(&s, 0, 4096, 6);
@@ -752,7 +754,7 @@ static void growing(void **state)
 	full_close(&s);
 }
 
-/* Data of the failed read is gone when a later one succeeds with other contents. */
+/* A growth fails after a part was read. That data is gone when a later growth succeeds. */
 static void growing_after_an_error(void **state)
 {
 	const char *path = files_new("again", SIZE + 512), *rules = files_path("rules");
@@ -769,7 +771,7 @@ static void growing_after_an_error(void **state)
 	files_write(path, SIZE, MIB, 1);
 	files_write(path, SIZE + 6 * MIB, MIB, 1);
 	assert_int_equal(grow(&s, &size), -EIO);
-	/* what it had got for that is given back */
+	/* the failed growth has released its memory */
 	assert_int_equal(fstat(s.fd, &has), 0);
 	assert_int_equal(has.st_size, had.st_size);
 	assert_int_equal(has.st_blocks, had.st_blocks);
@@ -784,7 +786,7 @@ static void growing_after_an_error(void **state)
 	full_close(&s);
 }
 
-/* The page behind its contents says what it is: it cannot move while it is served. */
+/* The trailer of a kept arena is behind the contents, and cannot move while the daemon runs. */
 static void a_kept_arena_does_not_grow(void **state)
 {
 	const char *path = files_new("stays", MIB);
@@ -873,7 +875,7 @@ static void count_grown(struct export *export, int ret)
 		assert_int_equal(export_grow(export, 0, UINT64_MAX, count_grown), 0);
 }
 
-/* Asked for twice, it is looked at twice, and has grown once. */
+/* Of two requests to grow the first finds a larger file, and the second changes nothing. */
 static void an_export_grows(void **state)
 {
 	const char *path = files_new("grows", SIZE);
@@ -898,7 +900,7 @@ static void an_export_grows(void **state)
 	config_free(&cfg);
 }
 
-/* Waits until only so many are left. */
+/* Closes unused exports until only @left are not closed. */
 static void closed_but(unsigned int left)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
@@ -908,7 +910,7 @@ static void closed_but(unsigned int left)
 	assert_int_equal(export_close_unused(), left);
 }
 
-/* What its session has left is written, whatever becomes of the file of another. */
+/* Data in memory reaches the files of all exports, although the file of another export hangs. */
 static void a_file_that_hangs_is_alone_at_the_end(void **state)
 {
 	const char * const paths[] = { files_new("first", SIZE), files_new("hangs", SIZE),
@@ -937,7 +939,8 @@ static void a_file_that_hangs_is_alone_at_the_end(void **state)
 		full_rdma(&e[i]->store, 0, MIB, 5);
 		e[i]->store.ops->ended(&e[i]->store, false);
 	}
-	/* somebody has the last one still */
+	/* a session still has the last export */
+
 	export_lease(e[2], &lease);
 	closed_but(1);
 	assert_true(files_are(paths[0], 0, MIB, 5));
