@@ -585,7 +585,7 @@ static void a_reload_adds_nothing_that_wants_keys(void **state)
 	assert_null(first->cfg->allow_address);
 }
 
-/* A path that is too long becomes an empty one, where nobody listens. */
+/* A path that is too long becomes an empty one, and connect() fails. */
 static void control_path(struct sockaddr_un *addr)
 {
 	int n = snprintf(addr->sun_path, sizeof(addr->sun_path), "%s/control", files_dir);

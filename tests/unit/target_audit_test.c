@@ -429,7 +429,7 @@ static void names_of_peers_stay_texts(void **state)
 	forget();
 }
 
-/* Each failed authentication has its own detail; a known key has not "no host has this key". */
+/* Each failed authentication has its own detail. A known key is not reported as unknown. */
 static void a_failed_authentication_has_its_cause(void **state)
 {
 	static struct export export;

@@ -497,7 +497,8 @@ static void who_has_ended_is_not_heard(void **state)
 	ops->poll_cq = real_poll;
 }
 
-/* Of the thread of the export, which answers the watchdog */
+/* The heartbeat of the export's thread, which answers the watchdog */
+
 static struct heartbeat *beat;
 
 static void the_watchdog_is_answered(void **state)

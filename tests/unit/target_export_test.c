@@ -602,7 +602,7 @@ static void arena_waits_for_its_former_process(void **state)
 	store_memory_ops.close(&s);
 }
 
-/* The process lives for as long as somebody has the other end of the pipe. */
+/* The process lives for as long as the other end of the pipe is open. */
 static void *last_thread(void *fd)
 {
 	char c;

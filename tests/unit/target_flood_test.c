@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A flood of logins of version 2: connections that stay half open, and HELLOs without PROOF.
- * A host whose section names its address gets in at its first try, though nobody has seen it
- * before; the flood takes bounded memory, and no turn of the loop takes long. The adapter,
+ * A host whose section names its address gets in at its first try, though it has never logged in
+ * before. The flood takes bounded memory, and no turn of the loop takes long. The adapter,
  * librdmacm and the clock are fakes. Times are those of the processor.
  *
  * Sources: target/session/listener.c target/session/login.c target/session/session_list.c

@@ -915,7 +915,7 @@ static void ask(int *error, bool patient)
 	admin_submit(a);
 }
 
-/* If a request hangs with the file of its export, those that wait behind it get EBUSY in the end. */
+/* If a request hangs with the file of its export, requests behind it get EBUSY after a while. */
 static void what_hangs_is_told(void **state)
 {
 	const char *path = files_new("hung", 4 * MIB), *rules = files_path("rules");
