@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The end of sessions with a store without a cache, be it that of a file that does not
- * answer; and what memory they get at their beginning.
+ * The end of sessions of an uncached file, also of a file that hangs, and the memory that
+ * such sessions get when they begin.
  *
  * Sources: target/staged/lane.c target/staged/staged_session.c target/staged/iothread.c
  */
@@ -9,9 +9,9 @@
 #include "target_lane.h"
 
 /*
- * A write that has begun is over before the session is; what waits behind is dropped.
- * But nobody waits for it: the queue pairs can be destroyed and all that is of verbs,
- * and other sessions end and begin.
+ * A staged write that has begun is finished before the session is idle, and its data is in
+ * the file. Nobody waits for the hung file before that: the queue pairs and all other verbs
+ * objects of the session can be destroyed.
  */
 static void the_end_waits_for_what_has_begun(void **state)
 {
@@ -28,7 +28,7 @@ static void the_end_waits_for_what_has_begun(void **state)
 		memcpy(slot(1, tag), data, SLOT);
 		send_command(1, tag, RDMABLK_OP_WRITE, 0, tag * SLOT, SLOT, NULL, 0);
 	}
-	/* what came behind them has been answered */
+	/* a FLUSH that arrived after them is answered */
 	send_command(1, 9, RDMABLK_OP_FLUSH, 0, 0, 0, NULL, 0);
 	assert_int_equal(answer(1, 9, NULL, 0), RDMABLK_OK);
 	stop_session();
@@ -64,7 +64,7 @@ static void a_hung_session_is_alone(void **state)
 	assert_false(atomic_load(&idle));
 	hung = session;
 	for (unsigned int round = 0; round < 20; round++) {
-		/* a reader's, in the same threads */
+		/* a session that only reads, served by the same threads */
 		open_session(false);
 		assert_int_equal(command(2, RDMABLK_OP_READ, 0, 0, SLOT), RDMABLK_OK);
 		close_session();
@@ -77,8 +77,8 @@ static void a_hung_session_is_alone(void **state)
 }
 
 /*
- * A thread that hangs in its file takes no session. That is an error after a while, and
- * when it goes on the session comes to its end.
+ * A thread that hangs takes no new session: opening one fails with ETIMEDOUT. When the
+ * thread goes on, the session that failed stops and becomes idle.
  */
 static struct hang {
 	struct ring_note note;
@@ -120,7 +120,7 @@ static void a_thread_that_hangs_takes_no_session(void **state)
 	close_store();
 }
 
-/* With traffic at full speed; what is posted after stop() is noticed. */
+/* Sessions end under full load. The test fails if anything is posted after a session's stop. */
 static void sessions_come_and_go(void **state)
 {
 	static char data[TRAILER];
@@ -153,10 +153,10 @@ static void spin(long ns)
 }
 
 /*
- * One command arrives at a random moment of the end. Its event may be on its way to the
- * ring while the thread asks the kernel to cancel its poll of the channel: the kernel then
- * refuses, and only a second request ends the poll. Without that the session never stops,
- * and wait_for() fails the test.
+ * One command arrives at a random moment while its session ends. The event of the channel
+ * may be on its way to the ring when the thread asks the kernel to cancel the poll of the
+ * channel. The kernel then refuses, and only a second request ends the poll. Without that
+ * request the session never stops, and wait_for() fails the test.
  */
 static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 {
@@ -177,7 +177,7 @@ static void a_session_ends_at_any_moment_of_its_last_command(void **state)
 	close_store();
 }
 
-/* That of a device which is gone: nothing else may ever say so. */
+/* The channel of a device that is gone breaks. No other event may ever tell the daemon. */
 static void a_channel_that_breaks_ends_its_session(void **state)
 {
 	(void)state;
@@ -193,7 +193,7 @@ static void another_session_begins(void)
 	atomic_fetch_add(&((struct store_none *)store.priv)->threads->next, 1);
 }
 
-/* Whatever session begins between two lanes of this one, in another worker. */
+/* The threads differ even if another worker opens a session between two lanes of this one. */
 static void each_lane_of_a_session_has_another_thread(void **state)
 {
 	(void)state;
@@ -217,7 +217,7 @@ static void memory_is_planned(void **state)
 	(void)state;
 	open_store(false);
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
-	/* fewer queues, rather than shallow ones: 32 READs and WRITEs and 3 other commands */
+	/* fewer queues rather than shallow ones: each has 32 READs and WRITEs, 3 other commands */
 	assert_int_equal(p.nr_queues, (64 << 20) / SLOT / 35);
 	assert_int_equal(p.cmd_depth, 35);
 	assert_int_equal(p.queue_depth, 32);
@@ -250,7 +250,7 @@ static void memory_is_planned(void **state)
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_OK);
 	assert_int_equal(p.nr_queues, 1);
 	assert_int_equal(p.queue_depth, 1);
-	/* an adapter that cannot */
+	/* an adapter whose regions are too small for the slots of one queue */
 	p.max_mr_size = 3 * SLOT;
 	assert_int_equal(store.ops->staged->plan(&store, &p), RDMABLK_R_LIMIT_MEMORY);
 	((struct store_none *)store.priv)->slot_memory = 64ULL << 20;
@@ -283,7 +283,10 @@ static int open_beside(uint64_t available, bool writer)
 	return store.ops->staged->open(&store, &p, &session);
 }
 
-/* Initiators, who decide how many sessions there are, cannot have the host run out of it. */
+/*
+ * Initiators decide how many sessions there are, but the host must not run out of memory. A
+ * session is refused with E2BIG unless its memory is available, for a reader twice as much.
+ */
 static void no_session_without_memory(void **state)
 {
 	char name[128];
@@ -310,7 +313,7 @@ static void no_session_without_memory(void **state)
 	close_store();
 }
 
-/* An export that is refused after its store was opened, because of its UUID */
+/* This happens when an export is refused after its store was opened, because of its UUID. */
 static void a_store_ends_that_was_never_attached(void **state)
 {
 	(void)state;

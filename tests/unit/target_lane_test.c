@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sessions with a store without a cache, from the command that comes in to the answer
- * that goes out.
+ * Sessions of an uncached file, from the arrival of a command to its answer.
  *
  * Sources: target/staged/lane.c target/staged/staged_session.c target/staged/iothread.c
  *	   target/staged/store_none.c target/staged/write_queue.c
@@ -30,7 +29,7 @@ static void data_goes_both_ways(void **state)
 		send_command(q, 4, RDMABLK_OP_READ, 0, at, SLOT, NULL, 0);
 		assert_int_equal(answer(q, 4, NULL, 0), RDMABLK_OK);
 		assert_memory_equal(slot(q, 4), data, SLOT);
-		/* with the command, with the answer; FUA */
+		/* data behind the command of a WRITE with FUA, and with the answer to a READ */
 		for (uint32_t bytes = 512; bytes <= TRAILER; bytes *= 2) {
 			pattern(data, bytes, 100 + q + bytes);
 			send_command(q, 0, RDMABLK_OP_WRITE,
@@ -62,7 +61,7 @@ static uint64_t flushes_timed(const struct store_counts *counts)
 	return sum;
 }
 
-/* What was done is counted, with its bytes; a FLUSH with something to do is timed. */
+/* Commands are counted, with their bytes. A FLUSH is timed unless its session only reads. */
 static void commands_are_counted(void **state)
 {
 	struct store_counts counts = { 0 };
@@ -114,7 +113,7 @@ static void what_cannot_be_done_is_answered(void **state)
 			 RDMABLK_R_UNSUPPORTED);
 	assert_int_equal(command(0, 60, 0, 0, 0), RDMABLK_R_UNSUPPORTED);
 	assert_int_equal(command(0, RDMABLK_OP_READ, 0, SIZE - 512, 512), RDMABLK_OK);
-	/* grown */
+	/* the file has grown */
 	assert_int_equal(truncate(path, (off_t)SIZE + 4096), 0);
 	lane_resized(&session->lanes, SIZE + 4096);
 	assert_int_equal(command(0, RDMABLK_OP_READ, 0, SIZE, 4096), RDMABLK_OK);
@@ -196,7 +195,7 @@ static void not_before_it_is_live(void **state)
 	close_all();
 }
 
-/* As many as there may be on every queue, again and again. */
+/* Every queue has as many commands under way as its depth allows, in 60 rounds. */
 static void full_house(void)
 {
 	static char data[TRAILER], seen[TRAILER];
@@ -251,7 +250,10 @@ static void a_full_house(void **state)
 	assert_true(listed() > 0);
 }
 
-/* As many answers as the queue pair takes, whose completions are held back */
+/*
+ * Fills queue 0 with as many answers as its queue pair takes; the completions of their sends
+ * are held back. Return: the number of sends
+ */
 static unsigned int fill_sends(void)
 {
 	unsigned int nr = 0, max = session->lanes.queue[0].queue.max_sends;
@@ -266,7 +268,10 @@ static unsigned int fill_sends(void)
 	return max;
 }
 
-/* The peer has answers whose sends have not completed here yet. */
+/*
+ * The peer may have all answers, and send new commands, before the sends complete here. The
+ * answers to the new commands wait until there is room in the queue pair.
+ */
 static void sends_are_counted(void **state)
 {
 	unsigned int nr, max;
@@ -294,7 +299,10 @@ static void sends_are_counted(void **state)
 	close_all();
 }
 
-/* The commands of queue 0 are done, and their answers wait. Queue 2 has the same thread. */
+/*
+ * Waits until the commands of queue 0 are done and their answers wait for a send. Queue 2 is
+ * served by the same thread.
+ */
 static void wait_done(void)
 {
 	int64_t until = now() + PATIENCE_MS;
@@ -307,7 +315,7 @@ static void wait_done(void)
 	generation = was;
 }
 
-/* Its data is in the slot. */
+/* Sends an implied WRITE; the test has put its data into the slot. */
 static void write_implied(unsigned int queue, uint32_t imm, uint32_t bytes)
 {
 	assert_true(fake_write(&qp[queue], imm, bytes));
@@ -321,7 +329,7 @@ static void open_implied(bool faults, bool writer)
 	implied = false;
 }
 
-/* Its tag is the one after the last, and its generation the next of that tag. */
+/* The tag of an implied WRITE is the one after the last; its generation the next of that tag. */
 static void the_tag_is_implied(void **state)
 {
 	static char data[SLOT];
@@ -333,7 +341,7 @@ static void the_tag_is_implied(void **state)
 		unsigned int queue = round % QUEUES;
 		uint16_t tag;
 
-		/* The last command before has its own. */
+		/* The last command before it names its own tag. */
 		send_command(queue, 2, RDMABLK_OP_FENCE, 0, 0, 0, NULL, 0);
 		assert_int_equal(answer(queue, 2, NULL, 0), RDMABLK_OK);
 		for (tag = 3; tag + 4U < plan.cmd_depth; tag += 5) {
@@ -356,7 +364,7 @@ static void the_tag_is_implied(void **state)
 			assert_int_equal(answer(queue, tag, NULL, 0), RDMABLK_OK);
 			in_file(data, at, bytes);
 			at += bytes;
-			/* Others come between, from which it goes on. */
+			/* The next implied tag is counted from this command's tag. */
 			send_command(queue, (uint16_t)(tag + 4), RDMABLK_OP_READ,
 				     RDMABLK_IO_TRAILER, 0, SIZE, NULL, 0);
 			assert_int_equal(answer(queue, (uint16_t)(tag + 4), NULL, 0),
@@ -369,7 +377,7 @@ static void the_tag_is_implied(void **state)
 	close_all();
 }
 
-/* One after the other, without an answer before the last. */
+/* Each tag has a command under way, and no answer is awaited before the last one is sent. */
 static void as_many_as_there_are_tags(void **state)
 {
 	static char data[TRAILER];
@@ -421,7 +429,7 @@ static void what_is_implied_may_be_wrong(void **state)
 	}
 }
 
-/* The file hears nothing of the FLUSH of a session that only reads. */
+/* The FLUSH of a session that only reads does not sync the file, whose syncs fail here. */
 static void a_reader_has_nothing_to_flush(void **state)
 {
 	(void)state;
@@ -484,8 +492,8 @@ static void none_may_be_implied_there(void **state)
 }
 
 /*
- * Answers that have waited for a send go together, whatever they say and of whatever
- * command, but for those that carry data.
+ * Answers that have waited for a send go out in one list, whatever their command and status
+ * are. Only answers that carry data go out alone.
  */
 static void answers_go_together(void **state)
 {
@@ -571,13 +579,13 @@ static void lists_have_an_end(void **state)
 		assert_true(fake_answer(&qp[0], (uint16_t)nr, &a));
 		assert_int_equal(RDMABLK_IMM_STATUS(a.imm), RDMABLK_OK);
 	}
-	/* 64, 64, 64, 11 */
+	/* with 64, 64, 64 and 11 answers */
 	assert_int_equal(qp[0].lists, 4);
 	assert_int_equal(qp[0].listed, plan.cmd_depth);
 	close_all();
 }
 
-/* Readers leave the last quarter of a ring's table to those who write. */
+/* Sessions that only read leave the last quarter of a ring's table to the others. */
 static void places_are_left_to_writers(void **state)
 {
 	struct iothread *t = calloc(1, sizeof(*t));
@@ -600,10 +608,10 @@ static void places_are_left_to_writers(void **state)
 	free(t);
 }
 
-static bool faked;	/* the kernel does nothing, and says @fake_result */
+static bool faked;	/* the kernel is not called, and the result is @fake_result */
 static int fake_result;
 
-/* Instead of that of the library */
+/* Replaces the function of liburing. */
 int io_uring_register_buffers_update_tag(struct io_uring *uring, unsigned int off,
 					 const struct iovec *iovecs, const __u64 *tags,
 					 unsigned int nr)
@@ -616,7 +624,7 @@ int io_uring_register_buffers_update_tag(struct io_uring *uring, unsigned int of
 	return faked ? fake_result : real(uring, off, iovecs, tags, nr);
 }
 
-/* Nobody else gets a place with memory that the ring still has. */
+/* If the ring keeps the memory of a place, no other session gets that place. */
 static void a_place_is_free_when_its_memory_is(void **state)
 {
 	struct iothread_pool all = { .name = "unit" };

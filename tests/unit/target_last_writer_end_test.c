@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The last writer of a file: when noting it ends at any step, when the power fails there,
- * and when a sync fails; what a file that is opened again had in between; and
- * arenas that were not written back.
+ * The notes of the last writer of a file, when the daemon dies at any step of writing them,
+ * when the power fails there, when a sync fails, and when others write the file before it is
+ * opened again. Also kept arenas that were not written back to their file.
  *
  * Sources: target/export/last_writer.c target/export/export_writer.c target/store/arena.c
  *	   target/store/store_full.c
@@ -15,11 +15,11 @@
 #include <limits.h>
 #include <sys/syscall.h>
 
-enum {			/* exit status of a process that has noted somebody */
-	NOTED = 10,	/* he is let write */
-	LET,		/* likewise; he is not noted */
+enum {			/* exit status of a process that calls last_writer_note() */
+	NOTED = 10,	/* the writer is noted, and may write */
+	LET,		/* the writer may write, but is not noted */
 	REFUSED,
-	ENDED,		/* in between */
+	ENDED,		/* the process ended at step @disk.end_at */
 };
 
 enum who {
@@ -34,7 +34,7 @@ enum who {
 static const struct store_writer c = { { 8 }, { 11 } };
 static const uint8_t arena1[16] = { 0x21 }, arena2[16] = { 0x22 };
 
-/* What is done to the names of notes, and to their syncs: of a process that is to end there */
+/* Steps of writing notes, counted: a process ends at step @end_at; sync @fail_at fails */
 static struct {
 	unsigned int steps;
 	unsigned int end_at;
@@ -50,7 +50,7 @@ static void step(void)
 		_exit(ENDED);
 }
 
-/* Notes are replaced, and never changed: links to them are a copy. */
+/* Hard links suffice as a copy, because a note is replaced, and never changed. */
 static void copy(const char *from, const char *to)
 {
 	struct dirent *entry;
@@ -82,7 +82,7 @@ static bool is_notes(int fd)
 	       is.st_dev == notes.st_dev;
 }
 
-/* Instead of the library's */
+/* fsync(), rename() and unlink() replace those of the C library. */
 int fsync(int fd)
 {
 	struct stat st;
@@ -118,7 +118,7 @@ static void watch(const char *dir)
 	snprintf(disk.durable, sizeof(disk.durable), "%s/durable", files_path(dir));
 }
 
-/* By another process each time, which knows nothing of what is durable. */
+/* Notes a writer in a new process, which knows nothing of what is durable already. */
 static int note_by(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
 		   const struct store_writer *writer, const uint8_t *arena)
 {
@@ -160,14 +160,14 @@ static int missed(const char *dir, const uint8_t *arena)
 }
 
 /*
- * As what a file was written: by A as U, and perhaps by B as V since. Now C, or several,
- * come to write it as U. Nobody else may go on once they are let, and nobody who could
- * not before.
+ * A has written a file as export U, and perhaps B as export V since. Now C, or several
+ * devices, are about to write it as U. Once they may write, no other device may go on, and at
+ * no time may a device go on that could not before.
  */
 static const struct scene {
 	const char *dir;
-	bool other;			/* V was since */
-	const struct store_writer *now;
+	bool other;			/* B has written it as V */
+	const struct store_writer *now;	/* NULL: several */
 	const uint8_t *arena[2];	/* before and now */
 } scenes[] = {
 	{ "small/other", true, &c, { NULL, NULL } },
@@ -183,7 +183,7 @@ static void prepare(const struct scene *s)
 	files_run("rm -rf %s", files_path(s->dir));
 	assert_int_equal(mkdir(files_path(s->dir), 0755), 0);
 	watch(s->dir);
-	/* U was written by A, as another file, too, so that its note is not of this one */
+	/* A also writes U as another file, so that U has a note, but not of this file */
 	assert_int_equal(note_by(s->dir, u, &f, &a, s->arena[0]), NOTED);
 	if (s->other) {
 		assert_int_equal(note_by(s->dir, v, &f, &b, s->arena[1]), NOTED);
@@ -208,7 +208,7 @@ static void judge(const struct scene *s, bool let)
 		assert_int_equal(missed(s->dir, arena1), -ESTALE);
 }
 
-/* With all that was done, or after a power failure with nothing of what was not synced. */
+/* Judges the notes as they are, and as a power failure would leave them: only what was synced. */
 static void judge_both(const struct scene *s, bool let)
 {
 	char kept[300];
@@ -217,7 +217,7 @@ static void judge_both(const struct scene *s, bool let)
 	snprintf(kept, sizeof(kept), "%s/kept", files_path(s->dir));
 	copy(disk.notes, kept);
 	copy(disk.durable, disk.notes);
-	/* no arena is left then, but of another host that shares the directory */
+	/* another host that shares the directory may still have its arena */
 	judge(s, let);
 	copy(kept, disk.notes);
 }
@@ -237,7 +237,7 @@ static void goes_on(const struct scene *s, bool power)
 	assert_int_equal(who(s->dir, u), s->now ? IS_C : NOBODY);
 }
 
-/* Return: how many steps it takes */
+/* Ends the process that notes at each of its steps. Return: number of steps */
 static unsigned int end_everywhere(const struct scene *s, bool power)
 {
 	for (unsigned int i = 1;; i++) {
@@ -254,7 +254,7 @@ static unsigned int end_everywhere(const struct scene *s, bool power)
 	}
 }
 
-/* Power fails in here only, so that nothing has to get to a real disk. */
+/* The power failures are simulated: the notes are on tmpfs, so that no real disk slows them. */
 static void scenes_begin(void)
 {
 	mkdir(files_path("small"), 0755);
@@ -272,7 +272,7 @@ static void an_end_at_any_step(void **state)
 	umount2(files_path("small"), MNT_DETACH);
 }
 
-/* Once; then it is as if it had not been asked for. Return: how many there are */
+/* Fails each sync once; then noting is tried again, and succeeds. Return: number of syncs */
 static unsigned int fail_everywhere(const struct scene *s, bool power)
 {
 	for (unsigned int i = 1;; i++) {
@@ -328,9 +328,9 @@ static void a_note_that_went_meanwhile(void **state)
 }
 
 /*
- * Another host, with an arena of its own, has the directory between two times that this process
- * has it, and dies: what is noted is as before, and the arena is out of date, also when the
- * power of this host fails at once.
+ * Another host, with an arena of its own, lets the same device write before this process opens
+ * the export again, and dies. The notes name the same writer as before. Yet the arena is out of
+ * date when this process lets the device write, also if the power of this host fails at once.
  */
 static void another_host_in_between(void **state)
 {
@@ -360,7 +360,7 @@ static void another_host_in_between(void **state)
  */
 
 #define BYTES	4096
-#define PID_AT	(SIZE + 20)	/* where an arena names the process that serves it */
+#define PID_AT	(SIZE + 20)	/* offset in an arena of the pid of the daemon that serves it */
 
 static char with[200], without[200], instead[200], as_other[200];
 
@@ -381,8 +381,9 @@ static int try_with(const char *dir, const char *words)
 }
 
 /*
- * As a killed daemon leaves it. All daemons here are one process: each would take its own
- * name out of the arena, so it has none. A real one leaves the name of another process there.
+ * Copies an arena as a killed daemon leaves it, but without the daemon's pid. All daemons here
+ * are one process, so the next one would take the pid for its own and remove it, even from an
+ * arena that it refuses.
  */
 static void keep_arena(void)
 {
@@ -412,7 +413,7 @@ static void leave_newer(const char *dir)
 	assert_int_equal(files_run("cp %s %s", files_path("arena"), files_path("kept/arena")), 0);
 }
 
-/* Somebody has the file, without that arena, and perhaps writes seed 3 to it. */
+/* Exports the file without that arena; if there is a @writer, it writes seed 3. */
 static void have_it(const char *dir, const char *words, struct lease *writer)
 {
 	assert_int_equal(try_with(dir, words), 0);
@@ -442,7 +443,10 @@ static void arena_counts(const char *dir)
 	assert_true(files_are(files_path("disk1"), 0, BYTES, 2));
 }
 
-/* What it has is not lost, be it opened in vain before, or the file by one who reads. */
+/*
+ * The contents of a newer arena reach the file, also if the file was served without the arena
+ * but not written, if no note is left, and if an earlier start has failed.
+ */
 static void an_arena_that_is_newer(void **state)
 {
 	(void)state;
@@ -453,11 +457,11 @@ static void an_arena_that_is_newer(void **state)
 	leave_newer("newer");
 	have_it("newer", without, NULL);
 	arena_counts("newer");
-	/* of a file without any note */
+	/* no note is left */
 	leave_newer("newer");
 	files_run("rm %s/" LAST_WRITER_DIR "/*", files_path("newer"));
 	arena_counts("newer");
-	/* what keeps it from being served does not make it what the file has */
+	/* a start that fails for another reason changes neither file nor arena */
 	leave_newer("newer");
 	files_run("rm %s/d.uuid", files_path("newer"));
 	assert_int_equal(mkdir(files_path("newer/d.uuid.new"), 0755), 0);
@@ -469,7 +473,10 @@ static void an_arena_that_is_newer(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
-/* It is not written over what others, or A, have written since; neither of the two is lost. */
+/*
+ * An arena is refused if the file was written without it since, by A or B. Nothing is written
+ * over either of the two.
+ */
 static void an_arena_that_is_older(void **state)
 {
 	static const struct {
@@ -500,7 +507,7 @@ static void an_arena_that_is_older(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
-/* An arena that is kept has what the file lacks; else it is lost, and the end has failed. */
+/* If the file cannot be written at the end, only a kept arena still has the data. */
 static void the_end_tells_whether_data_is_lost(void **state)
 {
 	static const struct {
@@ -537,7 +544,7 @@ static void the_end_tells_whether_data_is_lost(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
-/* All that was flushed is in the file, as far as the disk tells. */
+/* A FLUSH that succeeds; the disk may lose the data all the same. */
 static void flush(struct export *e, unsigned int seed)
 {
 	files_pattern(e->store.base, 0, BYTES, seed);
@@ -555,8 +562,9 @@ static void disk_fails(struct export *e, const char *rules)
 }
 
 /*
- * A has flushed everything, so it would go on over a new epoch: over what the disk has lost.
- * Nor may B, which wrote the file as another export before anybody was let write this one.
+ * A has flushed everything, so it would go on over a new epoch. If the disk may have lost that
+ * data, A may not go on. Nor may B, which wrote the file as another export, if nobody has
+ * written this export since.
  */
 static void nobody_goes_on_over_flushed_data_that_may_be_missing(void **state)
 {
@@ -596,7 +604,7 @@ static void nobody_goes_on_over_flushed_data_that_may_be_missing(void **state)
 		files_text(rules, "");
 		assert_int_equal(try_with("missing", fails == 3 ? b_as : words), 0);
 		assert_int_equal(may("d"), fails ? 0 : 1);
-		/* the next one is noted as ever */
+		/* the next writer is noted as usual */
 		let_write("d", &lease_b);
 		stop();
 		assert_int_equal(try_with("missing", fails == 3 ? b_as : words), 0);
@@ -605,7 +613,7 @@ static void nobody_goes_on_over_flushed_data_that_may_be_missing(void **state)
 	}
 }
 
-/* It is told whether the note is gone. The notes of a file and its arena stay. */
+/* The result says whether the writer's note is gone. The notes of file and arena stay. */
 static void forgetting_a_writer(void **state)
 {
 	struct last_writer_of export = of("forget", u, &f);
@@ -614,7 +622,7 @@ static void forgetting_a_writer(void **state)
 	mkdir(files_path("forget"), 0755);
 	watch("forget");
 	known = (struct last_writer_dir){ 0 };
-	assert_int_equal(last_writer_forget(&export), 0);	/* there is none */
+	assert_int_equal(last_writer_forget(&export), 0);	/* there is no note */
 	assert_int_equal(note_by("forget", u, &f, &a, arena1), NOTED);
 	disk.syncs = 0;
 	disk.fail_at = 1;
@@ -627,7 +635,7 @@ static void forgetting_a_writer(void **state)
 	assert_int_equal(missed("forget", arena2), -ESTALE);
 }
 
-/* Return: what note() said on stderr, with the syncs of all files failing */
+/* Return: what last_writer_note() logs when the syncs of all files fail */
 static const char *says(const char *dir, const struct store_writer *writer,
 			const uint8_t *arena)
 {
@@ -655,9 +663,9 @@ static const char *says(const char *dir, const struct store_writer *writer,
 }
 
 /*
- * He is let write by way of an arena that could not be noted. Once its daemon is killed that
- * is as one that the file was written without, but where no note of the file is left: which
- * is said, of a shared export, too.
+ * A device may write through an arena that could not be noted. If the daemon is then killed,
+ * the next one refuses the arena, as if the file had been written without it, unless the file
+ * has no note at all. The log says so, also for a shared export.
  */
 static void an_arena_that_is_not_noted(void **state)
 {
@@ -677,7 +685,7 @@ static void an_arena_that_is_not_noted(void **state)
 		assert_int_equal(missed("unnoted", arena2), -ESTALE);
 		assert_int_equal(missed("unnoted", arena1), -ESTALE);
 	}
-	/* it is noted, and only who writes is not; there is none */
+	/* the arena is noted, and only the writer is not; then there is no arena */
 	for (int none = 0; none < 2; none++) {
 		assert_int_equal(note_by("unnoted", u, &f, &a, arena2), NOTED);
 		text = says("unnoted", &b, none ? NULL : arena2);
@@ -691,7 +699,10 @@ static void an_arena_that_is_not_noted(void **state)
 	assert_int_equal(missed("unnoted", arena2), 0);
 }
 
-/* What is left of the notes says enough; refused: by @since, without that arena. */
+/*
+ * @writer has the file as export @since, without the arena, or nobody writes it. Then the notes
+ * @gone are removed. The notes that are left decide whether the arena is refused.
+ */
 static void some_notes_are_gone(void **state)
 {
 	static const struct {
@@ -709,7 +720,7 @@ static void some_notes_are_gone(void **state)
 		{ without, NULL, "export-*", false },
 		{ without, NULL, "file-*", false },
 		{ without, NULL, "file-* arena-*", false },
-		/* nothing says that nobody had it */
+		/* no note says that the file was not written without the arena */
 		{ without, NULL, "arena-*", true },
 	};
 
@@ -733,7 +744,7 @@ static void some_notes_are_gone(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
-/* Its daemon was killed before anybody was let write. */
+/* The daemon was killed before any device could write the arena: the file counts. */
 static void an_arena_that_nobody_wrote(void **state)
 {
 	(void)state;
@@ -756,7 +767,7 @@ static void an_arena_that_nobody_wrote(void **state)
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
-/* A disk goes on when its host has got a section, and then has another identity. */
+/* A disk goes on after its host has got a key, and with it another identity than in HELLO. */
 static void under_a_proven_identity(void **state)
 {
 	struct lease claim = lease_a;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who was the last to be let write a file: known to the next process, whatever the file is
- * exported as in between; and where that cannot be kept, or is not what was kept, nobody
- * may go on.
+ * The next process knows the last writer of a file, whatever the file was exported as in
+ * between. If the note of the writer cannot be written, or is damaged, no device may go on.
  *
  * Sources: target/export/last_writer.c target/export/export_writer.c
  *	   target/store/file_identity.c target/export/export.c
@@ -29,7 +28,7 @@ static void the_last_one_is_known(void **state)
 	expect("a", u, &f, &a);
 	assert_int_equal(note("a", u, &f, &b), 0);
 	expect("a", u, &f, &b);
-	/* of another export nothing is known, and nothing is forgotten for it */
+	/* another export has no last writer, and noting one does not change this one's */
 	expect_state("a", v, &g, LAST_WRITER_NONE);
 	assert_int_equal(note("a", v, &g, &a), 0);
 	expect("a", u, &f, &b);
@@ -57,7 +56,7 @@ static void a_file_that_was_another_export(void **state)
 	assert_int_equal(note("c", v, &f, &b), 0);
 	expect("c", v, &f, &b);
 	expect_state("c", u, &f, LAST_WRITER_OTHER);
-	/* also when the file is told by something else, as a device after a boot */
+	/* also if the file has another identity, as a device may after a boot */
 	expect_state("c", u, &g, LAST_WRITER_NONE);
 	assert_int_equal(note("c", u, &f, &a), 0);
 	expect("c", u, &f, &a);
@@ -65,7 +64,7 @@ static void a_file_that_was_another_export(void **state)
 	expect_state("c", v, &g, LAST_WRITER_NONE);
 }
 
-/* An export that is moved to another file, and a place that is another file's by now. */
+/* An export moves to another file, and a third file takes the place of the first. */
 static void another_file(void **state)
 {
 	(void)state;
@@ -99,7 +98,7 @@ static void fill(const char *name)
 	close(fd);
 }
 
-/* The old note goes, for which no space is needed. */
+/* Without space for a new note the old one is removed, which needs no space. */
 static void there_is_no_space(void **state)
 {
 	(void)state;
@@ -112,7 +111,7 @@ static void there_is_no_space(void **state)
 	assert_int_equal(note("small", u, &f, &b), 0);
 	assert_false(noted);
 	expect_state("small", u, &f, LAST_WRITER_NONE);
-	/* nor can it be noted that the file is another export by now */
+	/* nor is there space to note that the file is another export now */
 	fill("small/fill");
 	assert_int_equal(note("small", v, &f, &b), 0);
 	expect_state("small", v, &f, LAST_WRITER_OTHER);
@@ -129,7 +128,7 @@ static bool remount(const char *name, unsigned long flags)
 	return !mount("none", files_path(name), NULL, MS_REMOUNT | flags, NULL);
 }
 
-/* Neither can the old note go: nobody else is let write. */
+/* If the old note cannot be removed, no other device may write. */
 static void nothing_can_be_written(void **state)
 {
 	(void)state;
@@ -142,7 +141,7 @@ static void nothing_can_be_written(void **state)
 	assert_int_equal(note("small", u, &f, NULL), -EROFS);
 	assert_int_equal(note("small", v, &f, &b), -EROFS);
 	expect("small", u, &f, &a);
-	/* of another one there is nothing that would have to go */
+	/* another export of another file has no note that would have to be removed */
 	assert_int_equal(note("small", v, &g, &b), 0);
 	expect_state("small", v, &g, LAST_WRITER_NONE);
 	assert_true(remount("small", 0));
@@ -169,7 +168,7 @@ static void set_text(const char *path, const char *text, size_t len)
 	close(fd);
 }
 
-/* Cut short at any byte, a wrong byte anywhere, more than a note, that of another. */
+/* A note that is cut short, has a wrong byte, is too long, or is of another export is ignored. */
 static void what_is_no_note(void **state)
 {
 	for (int own = 0; own < 2; own++) {
@@ -205,7 +204,7 @@ static void what_is_no_note(void **state)
 	expect_state("e", u, &f, LAST_WRITER_NONE);
 }
 
-/* Not followed, not waited for, not written through. */
+/* A link in place of a note is not followed or written through; a FIFO is not waited for. */
 static void what_is_no_file(void **state)
 {
 	const char *path;
@@ -222,7 +221,7 @@ static void what_is_no_file(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	expect_state("i", u, &f, LAST_WRITER_NONE);
 	assert_int_equal(unlink(path), 0);
-	/* one that cannot go, either */
+	/* a directory cannot be removed like a note, so no device may write */
 	assert_int_equal(mkdir(path, 0755), 0);
 	expect_state("i", u, &f, LAST_WRITER_NONE);
 	assert_true(note("i", u, &f, &a) < 0);
@@ -231,7 +230,7 @@ static void what_is_no_file(void **state)
 	expect("i", u, &f, &a);
 }
 
-/* What a file is told by, under any name, and never as another one. */
+/* A file has the same mark under any name; another file of that name has another mark. */
 static void marks(void **state)
 {
 	const struct file_params params = { .name = "d", .path = files_path("file") };
@@ -267,7 +266,7 @@ static void mark_of(const char *path, struct file_mark *mark)
 	file_close(&file);
 }
 
-/* Where its number is, another device may be the next moment. */
+/* Another device may get the number of one that is gone, but has another identity. */
 static void marks_of_devices(void **state)
 {
 	const char *path = files_new("disk", SIZE);
@@ -289,7 +288,7 @@ static void marks_of_devices(void **state)
 	assert_memory_not_equal(first.id, other.id, sizeof(first.id));
 }
 
-/* In the same daemon and the next, of either store. */
+/* The same device may go on in this daemon and the next one, with a cache or without. */
 static void who_may_go_on(void **state)
 {
 	static const char * const caches[] = { "cache=none", "cache=full" };
@@ -323,7 +322,7 @@ static void who_may_go_on(void **state)
 	}
 }
 
-/* The other store, and another name, with the same UUID. */
+/* The UUID counts, not the kind of store, the name of the export or its file. */
 static void under_another_name(void **state)
 {
 	static const char uuid[] = "cache=none,uuid=6f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11";
@@ -353,7 +352,7 @@ static void under_another_name(void **state)
 	assert_int_equal(resume_of("names", spec_of("d", "disk1", other)), 1);
 }
 
-/* A host and a device of zeroes are no name: nobody is known by it. */
+/* A host id and an instance id of zeroes identify no device, so none may go on. */
 static void without_a_name(void **state)
 {
 	struct lease lease = { .writer = true };
@@ -368,7 +367,7 @@ static void without_a_name(void **state)
 	assert_int_equal(resume_of("zero", spec_of("d", "disk8", "cache=none")), 0);
 }
 
-/* Several have written it: none has seen what the others wrote. */
+/* No writer of a shared export has seen all writes, so none goes on when it is shared no more. */
 static void once_shared(void **state)
 {
 	(void)state;
@@ -386,8 +385,8 @@ static void once_shared(void **state)
 }
 
 /*
- * What this process knows is of before the file was closed, and nothing without the note
- * that it made of that, which whoever wrote the file since has removed.
+ * When a file is opened again, the writer that this process knew counts only if its note is
+ * still there. Any other daemon that has written the file since has removed or replaced it.
  */
 static void opened_anew(void **state)
 {
@@ -450,7 +449,7 @@ static void noted_once(void **state)
 	export_lease(e, &lease_b);
 	assert_true(export_note_due(e, &lease_b));
 	export_release(&lease_b);
-	/* nor did he write: his login went no further */
+	/* nor has it written: its login went no further */
 	assert_int_equal(may("d"), 1);
 	assert_true(let_write("d", &lease_a));
 	assert_false(let_write("d", &lease_a));
@@ -464,7 +463,7 @@ static void noted_once(void **state)
 	stop();
 }
 
-/* Nobody is let write it. */
+/* Nobody writes a read-only export, so nothing is noted. */
 static void read_only(void **state)
 {
 	static const char ro[] = "cache=none,ro,uuid=6f1c1f6e-0f3c-4f0e-9d0a-4b8f3a9f1c11";
@@ -477,7 +476,7 @@ static void read_only(void **state)
 	assert_int_not_equal(access(files_path("ro/" LAST_WRITER_DIR), F_OK), 0);
 }
 
-/* The trailer of an arena and the note have to agree; without either the other counts. */
+/* The trailer of an arena and the note must agree. If one of them is missing, the other counts. */
 static void with_an_arena(void **state)
 {
 	uint8_t uuid[16];
@@ -500,13 +499,13 @@ static void with_an_arena(void **state)
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 1);
 	assert_int_equal(note("arena", uuid, &mark, &b), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
-	/* its file is written without it, so that it has to be filled again */
+	/* B writes the file without the arena, which then has to be filled again */
 	start_with("arena", spec_of("d", "disk6", "cache=full"));
 	let_write("d", &lease_b);
 	stop();
 	files_write(files_path("disk6"), 0, 4096, 1);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 2);
-	/* what was in it before is not known of the file, be nothing noted */
+	/* another program writes the file: the writer in the trailer does not count for it */
 	start_with("arena", spec_of("d", "disk6", with));
 	let_write("d", &lease_a);
 	stop();
@@ -514,7 +513,7 @@ static void with_an_arena(void **state)
 	assert_int_equal(unlink(note_of("arena", "export", uuid)), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
-	/* it says that nobody may go on, whatever is noted */
+	/* the trailer says that nobody may go on, whatever the notes say */
 	start_with("arena", spec_of("d", "disk6", with));
 	let_write("d", &lease_b);
 	e = export_find("d");
@@ -522,13 +521,13 @@ static void with_an_arena(void **state)
 	e->store.ops->written_by(&e->store);
 	stop();
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 0);
-	/* it is gone, as after a boot */
+	/* the arena is gone, as after a boot */
 	assert_int_equal(unlink(files_path("kept/arena")), 0);
 	assert_int_equal(resume_of("arena", spec_of("d", "disk6", with)), 2);
 	umount2(files_path("kept"), MNT_DETACH);
 }
 
-/* It is zeroes, and has an epoch of its own: nobody has written them. */
+/* A new memory store has zeroes that nobody has written, so every device may go on. */
 static void memory(void **state)
 {
 	(void)state;
@@ -541,7 +540,7 @@ static void memory(void **state)
 	assert_int_not_equal(access(files_path("memory/" LAST_WRITER_DIR), F_OK), 0);
 }
 
-static const char *hangs;	/* opening a file of this directory takes until @answers */
+static const char *hangs;	/* opening a file in this directory waits for @answers */
 static sem_t asked, answers;
 
 int open(const char *path, int flags, ...)
@@ -567,7 +566,7 @@ static void *read_notes(void *of)
 	return last_writer_read(of, &last) == LAST_WRITER_NONE ? of : NULL;
 }
 
-/* A directory that does not answer stops no export whose notes are in another one. */
+/* A directory that hangs stops no export whose notes are in another directory. */
 static void a_directory_that_hangs_is_alone(void **state)
 {
 	static const uint8_t uuid[RDMABLK_ID_LEN] = { 0xaa };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The log of the daemon: nobody waits for its reader, lines keep their order, what is
- * missing is counted where it is missing, and no peer uses up the lines about another.
+ * The log of the daemon: no caller waits for its reader, lines keep their order, dropped lines
+ * are counted where they are missing, and no peer uses up the lines about another.
  *
  * Sources: target/base/log.c target/base/lines.c
  */
@@ -85,7 +85,7 @@ static void no_line_is_lost_unsaid(int flags)
 		assert_int_equal(number, next++);
 		line = strtok_r(NULL, "\n", &rest);
 	}
-	assert_true(next >= 1000);	/* as many as wait, and those in the pipe */
+	assert_true(next >= 1000);	/* the lines that fit into the ring and the pipe */
 	assert_non_null(line);
 	if (sscanf(line, "rdmablkd: warning: %u lines were dropped", &dropped) != 1)
 		fail_msg("not the number of lines: %s", line);
@@ -144,7 +144,7 @@ static void lines_that_are_read_touch_few_pages(void **state)
 		if (sscanf(line, "rdmablkd: line %u, ", &number) != 1)
 			fail_msg("not the line: %s", line);
 		assert_int_equal(number, i);
-		/* The first line also touches what the thread and the lines need but once. */
+		/* The first line also touches pages that are needed only once. */
 		if (!i)
 			before = resident_kib();
 	}
@@ -179,7 +179,7 @@ static void a_stuck_reader_does_not_keep_the_process(void **state)
 	log_stop();
 	log_signal("rdmablkd: a signal\n", 19);
 	log_info("nobody waits for this one");
-	/* the thread is in write(2) still: it goes on and ends */
+	/* the log thread is still in write(2): with a reader it goes on and ends */
 	assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
 	log_stop();
 	log_to_stderr();
@@ -230,12 +230,12 @@ static void no_peer_uses_up_the_lines_of_another(void **state)
 	assert_int_equal(allowed(&place, "2001:db8::1", BURST), BURST);
 	assert_int_equal(allowed(&place, "2001:db8::2", BURST), 0);
 	assert_int_equal(allowed(&place, "2001:db8:0:1::1", BURST), BURST);
-	/* but nobody has all that are of a link */
+	/* but nobody owns all link-local addresses */
 	assert_int_equal(allowed(&place, "fe80::1", BURST + 1), BURST);
 	assert_int_equal(allowed(&place, "fe80::2", BURST + 1), BURST);
 }
 
-/* Budgets are bounded: what was left out of one that makes room is said. */
+/* When a peer takes the budget of another, the log says how many lines that one has left out. */
 static void many_peers_are_no_way_to_hide(void **state)
 {
 	static const char place[] = "many";
@@ -264,7 +264,7 @@ static void many_peers_are_no_way_to_hide(void **state)
 	text = NULL;
 }
 
-/* Return: the sum of what the lines in @text say that was left out of a place. */
+/* Return: how many lines of a place were left out, by the counts in @text. */
 static unsigned int left_out(const char *place)
 {
 	unsigned int sum = 0, n;
@@ -279,7 +279,7 @@ static unsigned int left_out(const char *place)
 	return sum;
 }
 
-/* Return: the sum of what the lines in @text say that was left out before a line. */
+/* Return: how many lines were left out before a line of the same kind, by the counts in @text. */
 static unsigned int left_out_before(void)
 {
 	unsigned int sum = 0, n;
@@ -292,7 +292,10 @@ static unsigned int left_out_before(void)
 	return sum;
 }
 
-/* For each place, without its next line, while others' lines come or not */
+/*
+ * The log says for each place how many lines were left out, even if no further line of that
+ * place comes, and whether other lines come or not.
+ */
 static void what_is_left_out_is_said_in_time(void **state)
 {
 	static const char first[] = "first", second[] = "second", third[] = "third";
@@ -308,7 +311,7 @@ static void what_is_left_out_is_said_in_time(void **state)
 	got = allowed(first, "10.3.0.1", BURST + 5) + allowed(first, "10.3.0.2", BURST + 2) +
 	      allowed(second, "10.3.0.1", BURST + 40);
 	tries = 3 * BURST + 47;
-	/* it is the thread that says it: no line of these places comes any more */
+	/* the log thread says it, because no further line of these places comes */
 	while (!text || !strstr(text, ": first\n") || !strstr(text, ": second\n")) {
 		log_info("another line");
 		usleep(10000);
@@ -318,19 +321,19 @@ static void what_is_left_out_is_said_in_time(void **state)
 	assert_int_equal(said + left_out_before(), tries - got);
 	log_window_ms = 60000;
 	got = allowed(third, "10.3.0.7", BURST + 3);
-	log_stop();		/* at the latest */
+	log_stop();		/* the log says it now at the latest */
 	log_window_ms = window_ms;
 	log_to_stderr();
 	pthread_join(reader, NULL);
 	close(ends[0]);
 	assert_int_equal(left_out("third"), BURST + 3 - got);
-	/* and once */
+	/* and says it only once */
 	assert_int_equal(left_out("first") + left_out("second"), said);
 	free(text);
 	text = NULL;
 }
 
-/* However many peers there are, and however slow the reader is */
+/* The daemon's own lines have room, however many peers there are and however slow the reader. */
 static void peers_leave_room_for_the_daemons_own_lines(void **state)
 {
 	static const char place[] = "place";
