@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The target's side of the login of version 2, from the connection request to LIVE: who gets
- * in, with what rights, and what ends a session because it is not sealed as it must be. The
- * adapter, librdmacm and the clock are fakes.
+ * The target's side of the login of version 2, from the connection request to LIVE: which
+ * hosts get in, with what rights, and which messages end a session because they are not sealed
+ * as they must be. The adapter, librdmacm and the clock are fakes.
  *
  * Sources: target/session/login.c target/session/session_event.c target/session/listener.c
  *	   target/session/session_open.c target/session/session.c target/rdma/ctrl.c
@@ -74,7 +74,7 @@ static struct peer *request(uint16_t min, uint16_t max)
 	return p;
 }
 
-/* One version, whatever the peer would like. */
+/* The configuration decides the version, whatever the peer offers. */
 static void a_daemon_speaks_one_version(void **state)
 {
 	struct peer *p;
@@ -142,7 +142,7 @@ static void a_hello_of_version_2_is_checked(void **state)
 	assert_closed(p, RDMABLK_R_MALFORMED, false);
 }
 
-/* What an initiator sees that is not let in: CHALLENGE as anybody, then no more than that. */
+/* An initiator that is not let in gets a CHALLENGE as any other, and then only a bare CLOSE. */
 static void assert_unknown(struct peer *p)
 {
 	unsigned int before;
@@ -150,7 +150,7 @@ static void assert_unknown(struct peer *p)
 	say_hello(p);
 	before = agreements;
 	say_proof(p);
-	assert_int_equal(agreements, before + 1);	/* its own */
+	assert_int_equal(agreements, before + 1);	/* the peer's; the target did none */
 	assert_closed(p, RDMABLK_R_AUTH_FAILED, false);
 	assert_int_equal(p->messages, 2);
 }
@@ -170,7 +170,7 @@ static void who_does_not_know_a_key_gets_a_challenge_and_no_more(void **state)
 	later = true;
 	assert_unknown(begin(HOME_KEY));
 	later = false;
-	/* the name of a key alone */
+	/* the id of a known key without the key */
 	p = begin(STRANGER_KEY);
 	fill_hello(p);
 	memcpy(p->hello.key_id, keys[HOME_KEY]->id, sizeof(p->hello.key_id));
@@ -190,7 +190,7 @@ static void who_does_not_know_a_key_gets_a_challenge_and_no_more(void **state)
 	}
 }
 
-/* It is proven, so its end is no secret, and another key may be next. */
+/* The host has proven the key, so it may learn that the key has ended, and try its next key. */
 static void a_key_that_ends_during_the_login_is_said_to(void **state)
 {
 	struct peer *p = begin(HOME_KEY);
@@ -202,7 +202,7 @@ static void a_key_that_ends_during_the_login_is_said_to(void **state)
 	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
 }
 
-/* A relay has queue pairs of its own, and shows CHALLENGE and HELLO as they were. */
+/* A relay may forward CHALLENGE and HELLO unchanged, but it has queue pairs of its own. */
 static void a_login_is_bound_to_its_queue_pairs(void **state)
 {
 	struct peer *p = begin(HOME_KEY);
@@ -229,7 +229,7 @@ static void a_host_is_who_its_section_says(void **state)
 	assert_memory_not_equal(s->lease.host_id, s->hello.host_id, sizeof(s->hello.host_id));
 }
 
-/* A point that is not on the curve, of one who knows K */
+/* A host that knows K sends a point that is not on the curve. */
 static void a_public_key_that_is_none_ends_the_login(void **state)
 {
 	struct peer *p = begin(HOME_KEY);
@@ -290,7 +290,7 @@ static void what_is_not_sealed_ends_the_session(void **state)
 	p = log_in(HOME_KEY);
 	say(p, &get, 0);
 	assert_closed(p, RDMABLK_R_AUTH_FAILED, true);
-	/* CLOSE from anybody: a lost connection, and no more */
+	/* anybody can send a bare CLOSE, so it counts as a lost connection and no more */
 	p = log_in(HOME_KEY);
 	s = session_of(p);
 	before = p->messages;
@@ -299,7 +299,7 @@ static void what_is_not_sealed_ends_the_session(void **state)
 	assert_int_equal(s->login.refused, RDMABLK_OK);
 	WAIT_FOR(atomic_load(&p->gone));
 	assert_int_equal(p->messages, before);
-	/* sealed it is the initiator's */
+	/* a sealed CLOSE is the initiator's, so its reason counts */
 	p = granted(HOME_KEY);
 	s = session_of(p);
 	say_sealed(p, &close, sizeof(close));
@@ -326,7 +326,7 @@ static void frames_come_in_their_order_and_once(void **state)
 	say(p, second, len);
 	assert_int_equal(p->answer.hdr.type, 0);
 	assert_closed(p, RDMABLK_R_AUTH_FAILED, true);
-	/* what the target itself has sent */
+	/* a frame that is sealed as the target's own */
 	p = log_in(HOME_KEY);
 	crypto_cipher_free(p->tx.key);
 	p->tx.key = crypto_cipher(p->keys.t2i, true);
@@ -387,7 +387,7 @@ static void a_join_is_the_initiators_own(void **state)
 	data->req.queue = htole16(3);
 	ask(data);
 	assert_refused(data, RDMABLK_R_JOIN_MAC, 2);
-	/* a request that was seen, from another queue pair */
+	/* a request that was overheard, sent from another queue pair */
 	data = join_new(p, 1);
 	join_sign(p, data);
 	data->qpn++;
@@ -401,7 +401,7 @@ static void a_join_is_the_initiators_own(void **state)
 	stranger->qpn = data->qpn;
 	ask(stranger);
 	assert_refused(stranger, RDMABLK_R_JOIN_DEVICE, 2);
-	/* of another login */
+	/* with the generation of another login */
 	data = join_new(p, 1);
 	data->req.generation = htole32(2);
 	join_sign(p, data);
@@ -415,7 +415,7 @@ static void a_join_is_the_initiators_own(void **state)
 	assert_refused(data, RDMABLK_R_JOIN_MAC, 2);
 	assert_int_equal(s->joined, 0);
 	join_queue(p, 1);
-	/* once per number */
+	/* each queue joins once */
 	data = join_new(p, 1);
 	join_sign(p, data);
 	ask(data);
@@ -425,7 +425,7 @@ static void a_join_is_the_initiators_own(void **state)
 	assert_int_equal(s->state, SESSION_GRANTED);
 }
 
-/* A session that is not past GRANT, or ends, has no key that could verify a join. */
+/* Before GRANT, and when it ends, a session has no key that could verify a join. */
 static void nobody_joins_before_grant(void **state)
 {
 	struct peer *p = begin(HOME_KEY), *data;
@@ -475,7 +475,7 @@ static void an_export_that_is_not_allowed_does_not_exist(void **state)
 	export_find("first")->cfg->allow = allow;
 	assert_memory_equal(&none->close, &hidden->close, sizeof(none->close));
 	assert_int_equal(none->messages, hidden->messages);
-	/* nobody hears of exports who has not proven a key */
+	/* a host that has not proven a key learns nothing about exports */
 	assert_unknown(begin(STRANGER_KEY));
 }
 
@@ -489,7 +489,7 @@ static void rights_are_those_of_the_list(void **state)
 	WAIT_FOR(p->grant.hdr.type);
 	assert_true(le32toh(p->grant.flags) & RDMABLK_GRANT_READ_ONLY);
 	writer = log_in(HOME_KEY);
-	/* without the right to steal it has not asked to */
+	/* a request to steal does not count without the right to */
 	p = asked(NAMED_KEY, "first", RDMABLK_HELLO_STEAL);
 	assert_closed(p, RDMABLK_R_BUSY, true);
 	keep_alive(writer);
@@ -534,7 +534,7 @@ static void a_wish_with_the_right_is_not(void **state)
 	assert_false(session_of(p)->proof.no_steal);
 }
 
-/* A host that says it is another one takes over nothing. */
+/* A host that sends the host id of another one does not take over its session. */
 static void a_host_cannot_claim_the_sessions_of_another(void **state)
 {
 	struct peer *writer = log_in(HOME_KEY), *p = begin(THIEF_KEY);
@@ -555,7 +555,7 @@ static void a_host_cannot_claim_the_sessions_of_another(void **state)
 	assert_closed(p, RDMABLK_R_FENCING, true);
 }
 
-/* A machine with this id, and the key of a host that may have other machines for all we know */
+/* Logs in as machine @id with a key that other machines may have, too. */
 static struct peer *machine(unsigned int key, uint8_t id, uint32_t flags)
 {
 	struct peer *p = begin(key);
@@ -585,7 +585,7 @@ static void catch_warnings(FILE *to)
 	close(was);
 }
 
-/* A clone of a machine, or one that has got a copy of its key file */
+/* The second machine is a clone of the first, or has a copy of its key file. */
 static void two_machines_with_one_key_do_not_end_each_other(void **state)
 {
 	struct peer *writer = machine(HOME_KEY, 7, 0), *p, *reader;
@@ -629,7 +629,10 @@ static bool is_zero(const void *data, size_t len)
 	return true;
 }
 
-/* A device goes on with an export, or names another one, and says what it hears. */
+/*
+ * Logs a device in again that goes on with the export @uuid; @clear: the UUID is sent in the
+ * clear. Return: the reason of the CLOSE; RDMABLK_OK: GRANT has come
+ */
 static unsigned int resume(const struct peer *was, const uint8_t *uuid, unsigned int key,
 			   bool clear)
 {
@@ -658,7 +661,7 @@ static unsigned int resume(const struct peer *was, const uint8_t *uuid, unsigned
 	return le16toh(p->close.reason);
 }
 
-/* The UUID of the export comes in no message before PROOF, and no other is taken for it. */
+/* No message before PROOF has the UUID in the clear; a MAC of another UUID is refused. */
 static void an_export_is_resumed_by_its_mac(void **state)
 {
 	struct peer *was = log_in(HOME_KEY);
@@ -680,10 +683,10 @@ static void an_export_is_resumed_by_its_mac(void **state)
 }
 
 /*
- * A device that was away when its export was stolen has not heard of it. It hears at its next
- * logins, whose refusal waits for no fence: FENCING as long as the fence of its old session
- * lasts, and STOLEN for ever after. So no fence, however long it takes, outlasts the patience
- * of an initiator that is to hear that all is over.
+ * A device that was away when its export was stolen learns of it at its next login. The refusal
+ * waits for no fence: it says FENCING as long as the fence of the device's old session lasts,
+ * and STOLEN from then on. So the initiator, whose patience is limited, gets an answer however
+ * long a fence takes.
  */
 static void a_stolen_device_hears_of_it_when_it_returns(void **state)
 {
@@ -742,7 +745,7 @@ static void secrets_go_when_they_have_served(void **state)
 
 #define LOGINS	10
 
-/* Each in one turn of the loop, which has 10 ms for all */
+/* The loop handles HELLO and PROOF in one turn each, and may spend 10 ms on all of a turn. */
 static void the_loop_has_time_for_logins(void **state)
 {
 	struct timespec from, to;

@@ -157,13 +157,13 @@ static void limit(uint64_t logins, uint64_t of_address)
 	cfg.max_logins_addr = of_address;
 }
 
-/* Of 8 slots 6 are for addresses that nobody knows. */
+/* Of 8 slots, 6 are for unknown addresses. */
 static void the_login_that_was_silent_for_longest_makes_room(void **state)
 {
 	struct peer *p[6];
 
 	(void)state;
-	/* Time of a busy machine would make them silent too early. */
+	/* On a busy machine so much time may pass that they count as silent too early. */
 	freeze(true);
 	limit(8, 8);
 	for (unsigned int i = 0; i < 6; i++) {
@@ -186,7 +186,7 @@ static void the_login_that_was_silent_for_longest_makes_room(void **state)
 	freeze(false);
 }
 
-/* The slots of an address: it is no use to end the login of another one. */
+/* When the slots of one address are used up, ending another address's login would not help. */
 static void a_login_makes_room_where_it_is_short(void **state)
 {
 	struct peer *other, *first, *second;
@@ -208,7 +208,7 @@ static void a_login_makes_room_where_it_is_short(void **state)
 	assert_false(other->closed);
 }
 
-/* It cannot send HELLO before its queue is made. */
+/* A peer cannot send HELLO before its queue pair is made. */
 static void a_login_whose_queue_is_made_is_not_silent(void **state)
 {
 	const struct sockaddr *address;
@@ -225,7 +225,7 @@ static void a_login_whose_queue_is_made_is_not_silent(void **state)
 	turn();
 	address = rdma_get_peer_addr(&slow->id);
 	ip = value_ip(address);
-	/* and the workers know for whom they make it */
+	/* the job for the workers names the client */
 	assert_memory_equal(&session_of(slow)->job.client, &ip, sizeof(ip));
 	advance(SILENT_MS);
 	assert_refused(200);
@@ -238,7 +238,7 @@ static void a_login_whose_queue_is_made_is_not_silent(void **state)
 	assert_int_equal(slow->closed, RDMABLK_R_LOGIN_TIMEOUT);
 }
 
-/* A visit that talks all the time has its slot no longer than one that is silent. */
+/* A visit that talks all the time keeps its slot no longer than a silent one. */
 static void a_visit_makes_room_however_much_it_says(void **state)
 {
 	struct peer *visit;
@@ -258,7 +258,7 @@ static void a_visit_makes_room_however_much_it_says(void **state)
 	freeze(false);
 }
 
-/* Sessions that have made room still take memory: no more of them than slots. */
+/* Logins that were ended to make room still take memory, so there are at most as many as slots. */
 static void logins_that_made_room_are_bounded(void **state)
 {
 	static sem_t sem;	/* a worker may still wait for it when the test has ended */
@@ -283,7 +283,7 @@ static void logins_that_made_room_are_bounded(void **state)
 
 #define KNOWN	7U
 
-/* Nobody has slots left, and one known address takes those for known ones. */
+/* Unknown addresses have no slot left, and one known address asks for all reserved slots. */
 static void a_known_address_leaves_room_for_another(void **state)
 {
 	struct sockaddr_in in[2] = { { .sin_family = AF_INET }, { .sin_family = AF_INET } };
@@ -306,7 +306,7 @@ static void a_known_address_leaves_room_for_another(void **state)
 	assert_refused(KNOWN + 1);
 }
 
-#define NAMED	9U	/* no session was ever there */
+#define NAMED	9U	/* of a configured host; no session was ever there */
 
 static bool expects(const struct sockaddr *peer)
 {
@@ -323,13 +323,13 @@ static void the_address_of_a_host_has_reserved_slots(void **state)
 		accepted(100 + i);
 	assert_refused(200);
 	accepted(NAMED);
-	assert_refused(NAMED);		/* half of them at most */
+	assert_refused(NAMED);		/* one address gets at most half of the reserved slots */
 	assert_refused(201);
 	quota_expect(NULL);
 }
 
 /*
- * How many logins an address begins
+ * The rate of logins of an address
  */
 
 #define RATE	4U
@@ -369,7 +369,7 @@ static void an_address_begins_so_many_logins_in_a_second(void **state)
 	advance(1);
 	begin_many(100, 1);
 	assert_refused(100);
-	/* a long time brings no more than there was at first, to one that has some left, either */
+	/* after a long time no address may begin more than at first, even with some left */
 	begin_many(102, 1);
 	advance(1000000);
 	for (uint32_t address = 100; address <= 102; address += 2) {
@@ -403,7 +403,7 @@ static bool take6(uint16_t net, uint16_t host)
 	return quota_rate_take((struct sockaddr *)&in);
 }
 
-/* A network of IPv6 is one address. What it has used counts as long as it comes again. */
+/* An IPv6 network counts as one address. Its use is remembered as long as it keeps coming. */
 static void many_addresses_are_no_way_out(void **state)
 {
 	unsigned int taken = 0;
@@ -452,7 +452,7 @@ static void a_flood_keeps_no_known_address_out(void **state)
 	assert_true(most <= 2 * cfg.max_logins);
 }
 
-/* In what 'rdmablk target sessions --json' prints */
+/* 'rdmablk target sessions --json' prints @text. */
 static void is_shown(const char *text)
 {
 	struct json_object *answer = control_sessions("");
@@ -462,7 +462,7 @@ static void is_shown(const char *text)
 	json_object_put(answer);
 }
 
-/* Of a listener's own: others refuse nobody, and nothing is made for who may not come. */
+/* A listener has its own allow-address. No queue pair is made for an address that it refuses. */
 static void an_address_may_not_come_to_each_listener(void **state)
 {
 	struct config with;
@@ -496,7 +496,7 @@ static void an_address_may_not_come_to_each_listener(void **state)
 	assert_true(listener_show(0, &status));
 	assert_string_equal(status.allow_address, "0.0.0.7, 0.0.1.0/24");
 	assert_int_equal(status.refused, 2);
-	/* that of the daemon counts, too */
+	/* the daemon's allow-address counts, too */
 	cfg.allow_address = strdup("0.0.0.9");
 	is_shown("\"allow_address\":\"0.0.0.9\",\"listeners\":[{\"address\":\"127.0.0.1:20420\"");
 	assert_int_equal(connect_from(7)->refused, RDMABLK_R_NO_EXPORT);
@@ -512,7 +512,10 @@ static void an_address_may_not_come_to_each_listener(void **state)
 	config_free(&with);
 }
 
-/* They have nothing to fence, so each gives its lease back while others are looked for. */
+/*
+ * Logins that wait for their turn have nothing to fence. So each loser gives its lease back at
+ * once, while the daemon is still looking for further losers.
+ */
 static void all_losers_end_that_wait_for_their_turn(void **state)
 {
 	struct peer *first = accepted(5), *p[4];
@@ -558,7 +561,7 @@ static bool named(const struct sockaddr *peer)
 	return value_in_networks("2001:db8::3", peer);
 }
 
-/* Its owner has every address in it, but for one that the section of a host names. */
+/* The owner of a network has all its addresses, except one that a host's section names. */
 static void a_network_of_ipv6_is_one_address(void **state)
 {
 	(void)state;
@@ -627,14 +630,14 @@ static void an_interface_makes_another_address(void **state)
 	assert_string_equal(text, "fe80::1%lo");
 	value_address_text((struct sockaddr *)&b, text, false);
 	assert_string_equal(text, "fe80::1%999999");
-	/* what listens there is found again by its text */
+	/* the text of a listening address can be parsed again */
 	assert_int_equal(value_address("[fe80::1%lo]:7", &addr), 0);
 	assert_string_equal(addr.text, "[fe80::1%lo]:7");
 	assert_int_equal(value_address(addr.text, &addr), 0);
 	assert_string_equal(addr.text, "[fe80::1%lo]:7");
 }
 
-/* The configuration is right before the interface is there. */
+/* The configuration is valid before the interface exists. */
 static void an_interface_is_looked_for_when_the_daemon_binds(void **state)
 {
 	static const char *const wrong[] = {

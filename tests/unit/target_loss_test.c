@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sync that has failed, or may have, means for files on the same disk: who is told, what is
- * noted, and what is the error of one file only. Those without a cache fail with the one that was
- * told. A process that ends at once while something is being made durable will not be told whether
- * it was: the next one has another epoch of the file, and has the same where nothing was.
+ * What a failed sync means for other files on the same disk: which files are told, what is noted,
+ * and which errors concern one file only. Uncached files fail together with the file whose sync
+ * has failed. A process that exits at once during a sync never learns its result, so the next
+ * process has another epoch of the file. If no sync was under way, the epoch stays.
  *
  * Sources: target/staged/staged_loss.c target/store/disk_loss.c target/store/full.c
  */
@@ -15,7 +15,7 @@
 
 static const uint8_t mine[RDMABLK_ID_LEN] = { 1, 2, 3 };
 
-/* What is under way when the process ends; false: that cannot be here. */
+/* Begins what is under way when the process ends. Return: false: it cannot begin here */
 typedef bool (*under_way)(struct command *c);
 
 static bool nothing(struct command *c)
@@ -87,7 +87,7 @@ static unsigned int syncing_after(under_way begin_it, bool direct)
 	return nr;
 }
 
-/* The end waits for what would count as lost. */
+/* The daemon's end waits for the files that staged_syncing() counts. */
 static void a_sync_is_waited_for(void **state)
 {
 	(void)state;
@@ -98,7 +98,7 @@ static void a_sync_is_waited_for(void **state)
 	assert_int_equal(syncing_after(a_write_with_fua, true), 1);
 }
 
-/* It has been noted by then, and not by this. */
+/* A FLUSH that fails is noted at once, and not again when the process ends. */
 static bool a_failure(struct command *c)
 {
 	fake(&place.sf.sync, -EIO, 1);
@@ -106,7 +106,7 @@ static bool a_failure(struct command *c)
 	return end(c) == RDMABLK_R_STORE_IO;
 }
 
-/* Return: how many losses are noted when a process has ended so. */
+/* Return: how many losses are noted when a process ends after @begin_it. */
 static unsigned int ends_during(under_way begin_it, bool direct)
 {
 	unsigned int before = notes();
@@ -121,7 +121,7 @@ static unsigned int ends_during(under_way begin_it, bool direct)
 			_exit(2);
 		staged_abandon();
 		unlink(place.path);
-		/* and nothing comes after that */
+		/* the lock stays taken, so nothing becomes durable after that */
 		_exit(pthread_mutex_trylock(&place.sf.lock) != EBUSY);
 	}
 	status = child_end(pid);
@@ -180,7 +180,7 @@ static bool changes_beside(under_way begin_it, const uint8_t *disk)
 	return memcmp(before, after, sizeof(after));
 }
 
-/* Also of what is not exported in that moment. */
+/* Files of the disk count as failed even if they are not exported at that moment. */
 static void all_of_the_disk_count_as_failed(void **state)
 {
 	(void)state;
@@ -193,7 +193,7 @@ static void all_of_the_disk_count_as_failed(void **state)
  * A failure
  */
 
-/* Return: whether what is on that disk has another epoch after a sync has failed so. */
+/* Fails a sync with @ret. Return: whether the epoch of another file on @disk changes. */
 static bool fails(int ret, const uint8_t *disk)
 {
 	uint8_t before[RDMABLK_ID_LEN], after[RDMABLK_ID_LEN];
@@ -208,7 +208,7 @@ static bool fails(int ret, const uint8_t *disk)
 	return memcmp(before, after, sizeof(after));
 }
 
-/* A reader has nothing to lose; another epoch does not stop it. */
+/* @want: the neighbour fails, too. A reader never fails, but its epoch changes. */
 static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
 {
 	struct neighbour *n;
@@ -221,7 +221,7 @@ static void fails_beside(int ret, bool same_disk, bool read_only, bool want)
 	place_close();
 }
 
-/* Exported before and after, and not in that moment. */
+/* A file gets a new epoch even if it is not exported when the sync fails. */
 static void a_file_that_is_closed_has_lost_it_too(void **state)
 {
 	(void)state;
@@ -270,7 +270,7 @@ static void end_badly(void)
 	_exit(1);
 }
 
-/* What a process does when it is told to end at once; returns if that cannot be here. */
+/* These end a process at once, at the moment of their name. They return if that is impossible. */
 static void end_in_a_sync(struct cached *c)
 {
 	before_the_nth_sync_ends(1, abandon_and_end);
@@ -296,7 +296,7 @@ static void end_after_a_sync(struct cached *c)
 		abandon_and_end();
 }
 
-/* No sync begins any more, and nobody is told that one has ended. */
+/* After staged_abandon() a sync waits for a lock for ever. The test exits with 0 there. */
 static void sync_after_the_end(struct cached *c)
 {
 	staged_abandon();
@@ -306,7 +306,7 @@ static void sync_after_the_end(struct cached *c)
 	_exit(1);
 }
 
-/* Return: how often the loss of a disk is noted when a process with cached files ends so. */
+/* Return: how often a loss is noted when a process with cached files ends by @the_end. */
 static unsigned int noted_at(void (*the_end)(struct cached *c))
 {
 	unsigned int before = notes();
@@ -325,7 +325,7 @@ static unsigned int noted_at(void (*the_end)(struct cached *c))
 	return notes() - before;
 }
 
-/* A sync of a cached file may be the one that hears of a loss, and then nobody is there. */
+/* A sync of a cached file may hear of a loss after its process has ended. */
 static void a_sync_of_a_cached_file_counts_as_failed(void **state)
 {
 	(void)state;
@@ -335,8 +335,8 @@ static void a_sync_of_a_cached_file_counts_as_failed(void **state)
 	assert_int_equal(noted_at(end_in_a_durable_write), 1);
 }
 
-static struct cached *beside_it;	/* while a note is written, its file is looked at */
-static bool heard_first;		/* of the loss, before files that cannot mend it failed */
+static struct cached *beside_it;	/* write() looks at its state while a note is written */
+static bool heard_first;		/* it knew of the loss, and its neighbour had not failed */
 
 ssize_t write(int fd, const void *data, size_t len)
 {
@@ -346,7 +346,7 @@ ssize_t write(int fd, const void *data, size_t len)
 	return syscall(SYS_write, fd, data, len);
 }
 
-/* A note may hang: a cached file on the disk does not wait for it. */
+/* The write of a note may hang, so cached files on the disk are told of the loss before it. */
 static void who_can_mend_a_loss_hears_of_it_before_it_is_noted(void **state)
 {
 	struct cached *c = cached_open("fails"), *other = cached_open("hears");
@@ -367,7 +367,10 @@ static void who_can_mend_a_loss_hears_of_it_before_it_is_noted(void **state)
 	cached_close(c);
 }
 
-/* Its own sync fails: files without a cache have lost writes, and other arenas have them. */
+/*
+ * The sync of a cached file fails. Uncached files on its disk fail, and other cached files have
+ * to write theirs again from their arenas.
+ */
 static void a_cached_file_tells_others_of_its_disk(void **state)
 {
 	char rules[240];
@@ -401,7 +404,7 @@ static void a_cached_file_tells_others_of_its_disk(void **state)
 	cached_close(c);
 }
 
-/* What the kernel's own write of a page could not do is no loss of the disk's cache. */
+/* A failed writeback of a page concerns its file only: the cache of the disk has lost nothing. */
 static void an_error_of_the_page_cache_is_its_own(void **state)
 {
 	static const int errors[] = { EIO, EPERM, EACCES };
@@ -421,7 +424,7 @@ static void an_error_of_the_page_cache_is_its_own(void **state)
 	cached_close(c);
 }
 
-/* Where sync_file_range() is refused, the fdatasync alone tells all errors. */
+/* If a filter refuses sync_file_range(), fdatasync alone reports all errors. */
 static void a_filter_of_system_calls(void **state)
 {
 	static const int errors[] = { EPERM, EACCES, EINVAL };
@@ -446,16 +449,16 @@ static void a_filter_of_system_calls(void **state)
 
 static const struct durable_case {
 	int durable, plain;		/* results of writes; 0: they succeed */
-	bool once;			/* of the first durable one only */
+	bool once;			/* @durable is that of the first durable write only */
 	bool sync;			/* the fdatasync fails, too */
-	bool fails, lost;		/* what becomes of the FLUSH, and of the disk */
+	bool fails, lost;		/* expected: the FLUSH fails; the disk has lost writes */
 } durable_cases[] = {
 	{ 0 },
-	/* a bad sector that the cache does not take either, or that it takes */
+	/* a bad sector, where a plain write fails, too, or succeeds */
 	{ .durable = -EIO, .plain = -EIO, .fails = true },
 	{ .durable = -EIO },
 	{ .durable = -EIO, .sync = true, .fails = true, .lost = true },
-	/* what no flush of a cache returns, and a missing page of the arena */
+	/* errors that no cache flush returns; EFAULT: a page of the arena is missing */
 	{ .durable = -EOPNOTSUPP },
 	{ .durable = -EOPNOTSUPP, .once = true },
 	{ .durable = -EFAULT },
@@ -466,14 +469,14 @@ static const struct durable_case {
 	{ .durable = -EIO, .plain = -ENOSPC, .fails = true, .lost = true },
 };
 
-static int64_t since;		/* the sync under way counts from then */
+static int64_t since;		/* when the sync under way began, ms */
 
 static void look_since(void)
 {
 	since = full_of(&here->s)->watch.since;
 }
 
-/* Nor is an error of a durable write, unless it may have been one of a flush. */
+/* An error of a durable write is no loss of the disk, unless a cache flush may have failed. */
 static void a_durable_write_has_errors_of_two_kinds(void **state)
 {
 	struct cached *c = cached_open("fua");
@@ -506,9 +509,9 @@ static void a_durable_write_has_errors_of_two_kinds(void **state)
 		assert_int_equal(flush_piece(c, 0, 3 + i) != RDMABLK_OK, k->fails);
 		assert_int_equal(atomic_exchange(&c->n->sf.failed, false), k->lost);
 		assert_int_equal(notes() - noted, k->lost);
-		/* a device that resets itself would fail twice at once */
+		/* a second try comes after a pause, because the device may be resetting itself */
 		assert_int_equal(paused_ms > 0, k->durable == -EIO);
-		/* an end that waits for the write waits for the sync that may tell of a loss */
+		/* the sync that follows a failed write is part of it for those who wait */
 		sync_of_hook = 0;
 		assert_true(since == began && !full_of(&c->s)->watch.since);
 		if (!k->durable)
@@ -525,7 +528,10 @@ static void a_durable_write_has_errors_of_two_kinds(void **state)
 	cached_close(c);
 }
 
-/* Their first and their end have files compared; what is between, only what is not synced. */
+/*
+ * The first failure of a row, and the end of the row, make other files compare everything. A
+ * failure in between makes them write again only what they have not synced.
+ */
 static void failures_in_a_row(void **state)
 {
 	struct cached *c = cached_open("row"), *other = cached_open("other");
@@ -546,17 +552,17 @@ static void failures_in_a_row(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		syncs_fail = true;
 		assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
-		assert_int_equal(paused_ms, 1000 * (i + 1));	/* others get some rest */
+		assert_int_equal(paused_ms, 1000 * (i + 1));	/* gives others some rest */
 		syncs_fail = false;
 		assert_true(other->s.ops->behind(&other->s));
 		assert_int_equal(flush_piece(other, 0, 4), RDMABLK_OK);
 		assert_true(files_are(other->path, 0, 4096, 4));
 		assert_true(files_are(other->path, 4096, MIB - 4096, 2));
-		/* it is noted again when there is a file that does not have the first note */
+		/* a loss is noted again only if a file was opened since the last note */
 		assert_int_equal(notes(), noted + 1 + i);
 		assert_int_equal(sync_errors_epoch("beside", beside, one_disk, epoch), 0);
 	}
-	/* and after a while, because another process may have one */
+	/* and after a while, because another process may have opened one */
 	syncs_fail = true;
 	assert_int_not_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_int_equal(notes(), noted + 4);
@@ -567,14 +573,14 @@ static void failures_in_a_row(void **state)
 	assert_int_equal(notes(), noted + 5);
 	clock_go_on();
 	syncs_fail = false;
-	/* an uncached file that was opened since the last of them goes on */
+	/* an uncached file that was opened since the last failure goes on */
 	assert_true(atomic_exchange(&c->n->sf.failed, false));
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_false(atomic_load(&c->n->sf.failed));
 	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
 	assert_true(files_are(other->path, 4096, MIB - 4096, 1));
 	assert_false(other->s.ops->behind(&other->s));
-	/* a file that is closed before their end is compared then */
+	/* a file that is closed before the end of a row is compared when it is closed */
 	files_write(other->path, 0, MIB, 2);
 	disk_loss_tell(&c->n->sf.watch, true);
 	assert_int_equal(full_flush_all(&other->s, &other->dirty), RDMABLK_OK);
@@ -586,7 +592,7 @@ static void failures_in_a_row(void **state)
 	cached_close(c);
 }
 
-/* A failure that was not noted is noted at the end of the row: another process may have a file. */
+/* The end of a row is noted if a failure was not: another process may have opened a file. */
 static void the_end_of_a_row_is_noted(void **state)
 {
 	struct cached *c = cached_open("noted");
@@ -613,7 +619,7 @@ static void the_end_of_a_row_is_noted(void **state)
 	cached_close(c);
 }
 
-/* Others get some rest, too, when good syncs come between. */
+/* Failing FLUSHes pause for the sake of others even if good syncs come between. */
 static void failures_by_turns(void **state)
 {
 	struct cached *c = cached_open("turns");
@@ -632,8 +638,8 @@ static void failures_by_turns(void **state)
 }
 
 /*
- * Two files on a disk that fails tell each other. Each says so after one sync, before it reads
- * all of its file, and has nothing more to do by itself.
+ * Two files on a failing disk tell each other of losses. Each of them syncs once, before it
+ * reads all of its file, and when that fails has nothing more to do by itself.
  */
 static void files_do_not_keep_each_other_busy(void **state)
 {
@@ -667,7 +673,7 @@ static void files_do_not_keep_each_other_busy(void **state)
 static struct command first, second, third;
 static unsigned int looks;
 
-/* Its next FLUSH waits for the one under way, and begins when that has ended. */
+/* A second FLUSH waits for the one under way, and begins when that has ended. */
 static void another_flush_begins(void)
 {
 	looks++;
@@ -698,7 +704,7 @@ static void another_durable_write_begins(void)
 	assert_true(place.sf.fua[!turn] && first.done && !third.done);
 }
 
-/* An uncached file whose next sync begins before the last one has ended, or right then */
+/* The next sync of an uncached file begins before its last one has ended, or right then. */
 static void an_end_does_not_wait_for_the_next_sync(void **state)
 {
 	struct disk_watch of = { .name = "cached", .lost = hears_nothing };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An export that does not fit into the host's memory is refused before it has any; the
+ * An export that does not fit into the host's memory is refused before it gets any. The
  * daemon protects itself from the kernel's OOM killer once it is ready.
  *
  * Sources: target/base/meminfo.c target/store/pages.c target/store/store_memory.c
@@ -93,7 +93,7 @@ static int check_session(uint64_t bytes, bool writer)
 	return ret;
 }
 
-/* Sessions may have half of the reserve; one that may not write leaves room for another. */
+/* Sessions may use half of the reserve. A reader's leaves as much again for another session. */
 static void sessions_leave_room(void **state)
 {
 	(void)state;
@@ -168,7 +168,7 @@ static void protected_when_ready(void **state)
 	expect_score("0");
 	meminfo_protect();
 	expect_score("-900");
-	/* what the administrator has made a likely victim stays one */
+	/* a daemon that the administrator has made a likely victim stays one */
 	put("/proc/self/oom_score_adj", "500\n");
 	meminfo_expose();
 	expect_score("500");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the daemon says to monitoring systems of the memory that it may lock.
+ * The daemon tells monitoring systems how much memory it may lock.
  *
  * Sources: target/admin/control_answer.c target/base/meminfo.c
  * Libraries: json-c liburing
@@ -54,7 +54,7 @@ static int lock_less(void)
 	return 0;
 }
 
-/* The kernel holds no process to the limit that has CAP_IPC_LOCK. */
+/* The kernel does not apply the limit to a process with CAP_IPC_LOCK. */
 static void a_limit_that_does_not_count(void **state)
 {
 	pid_t pid = fork();

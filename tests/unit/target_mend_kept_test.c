@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A cached file with a kept arena, whose disk has lost writes. What the daemon has heard and not
- * made good before its end, or before it was killed, is made good by the next one. That one must
- * tell a file that lacks something from one that another program has written.
+ * A cached file with a kept arena, on a disk that has lost writes. If the daemon has heard of a
+ * loss, and ends or is killed before it has mended the file, the next daemon mends it. That one
+ * must tell a file that lacks data from a file that another program has written.
  *
  * Sources: target/store/store_full.c target/store/arena.c target/store/disk_loss.c
  */
@@ -10,7 +10,7 @@
 #include "../../target/store/arena.h"
 #include "target_loss.h"
 
-/* In an arena on tmpfs. */
+/* A cached file with a kept arena on tmpfs */
 static struct cached *kept_open(const char *name)
 {
 	struct cached *c = cached_open(name);
@@ -21,7 +21,7 @@ static struct cached *kept_open(const char *name)
 	return c;
 }
 
-/* A session has it. */
+/* A session may write the arena from now on. */
 static void is_written(struct cached *c)
 {
 	c->s.writer = (struct store_writer){ .host_id = { 1 } };
@@ -42,14 +42,14 @@ static void kept_close(struct cached *c)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
-/* The next daemon opens it, and does not serve it yet. */
+/* The next daemon opens the export, and does not serve it yet. */
 static void kept_reopen(struct cached *c)
 {
 	c->s = (struct store){ .ops = &store_full_ops };
 	assert_int_equal(c->s.ops->open(&c->s, &full_ec), 0);
 }
 
-/* Return: whether its next daemon compares it. */
+/* Serves the export by the next daemon. Return: whether that compares arena and file */
 static bool kept_is_newer(struct cached *c)
 {
 	bool newer;
@@ -60,7 +60,7 @@ static bool kept_is_newer(struct cached *c)
 	return newer;
 }
 
-/* What the disk does, and no program: the file seems to be unchanged. */
+/* The disk loses writes. No program has written the file, so its times are unchanged. */
 static void disk_loses_silently(void)
 {
 	static struct stat had;
@@ -115,7 +115,7 @@ static void an_open_that_fails_leaves_the_two_equal(void **state)
 	kept_close(c);
 }
 
-/* While the stamp of the file is taken */
+/* Closes the export; @what happens while the stamp of the file is taken. */
 static void loses_at_the_end(struct cached *c, void (*what)(void))
 {
 	stats_before = 1;
@@ -124,7 +124,7 @@ static void loses_at_the_end(struct cached *c, void (*what)(void))
 	assert_null(stat_hook);
 }
 
-/* The end has heard of a loss. Each daemon that follows must compare the two, until one has. */
+/* The end has heard of a loss. Each later daemon must compare arena and file until one has. */
 static void an_open_that_fails_leaves_a_doubt(void **state)
 {
 	struct cached *c;
@@ -145,7 +145,7 @@ static void is_restored(void)
 	files_write(here->path, 0, MIB, 5);
 }
 
-/* While the daemon waits for the arena, or fills its pages */
+/* The file is restored while the daemon waits for the arena, or fills its pages. */
 static void a_file_that_is_restored_during_an_open_counts(void **state)
 {
 	struct cached *c;
@@ -175,7 +175,7 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	assert_false(kept_is_newer(c));
 	loses_at_the_end(c, disk_loses_silently);
 	assert_true(files_are(c->path, 0, MIB, 2));
-	/* a daemon that does not come to serve it leaves it alone */
+	/* a daemon that ends before it serves the export leaves the file alone */
 	kept_reopen(c);
 	full_close(&c->s);
 	assert_true(files_are(c->path, 0, MIB, 2));
@@ -190,7 +190,7 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	killed_after(mends_and_is_killed, c);
 	times_as = NULL;
 	assert_true(kept_is_newer(c));
-	/* heard of and mended before the end, or from its own sync */
+	/* a loss that is mended before the end, and one that its own sync tells of */
 	staged_fail(&c->n->sf, -EIO);
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	full_close(&c->s);
@@ -203,7 +203,10 @@ static void a_kept_arena_is_newer_than_what_the_end_has_lost(void **state)
 	kept_close(c);
 }
 
-/* What another program has written since, or while the stamp was taken, or before the arena */
+/*
+ * The file counts if another program has written it since the end, or while its stamp was taken,
+ * or if nobody has written the arena.
+ */
 static void a_file_that_counts_whatever_its_disk_has_lost(void **state)
 {
 	struct cached *c;
@@ -228,7 +231,7 @@ static void a_file_that_counts_whatever_its_disk_has_lost(void **state)
 	kept_close(c);
 }
 
-/* A file system that was repaired after it had lost writes may have lost a newer time, too. */
+/* A file system that was repaired after a loss may give a file earlier times. */
 static void a_file_that_went_back_does_not_count(void **state)
 {
 	struct stat times;
@@ -256,7 +259,7 @@ static void a_file_that_went_back_does_not_count(void **state)
 	kept_close(c);
 }
 
-static struct disk_watch another;	/* on the same disk */
+static struct disk_watch another;	/* another cached file on the disk, or elsewhere */
 static unsigned int looks;
 
 static void syncs_end(void)
@@ -276,7 +279,7 @@ static void a_sync_fails(void)
 	here->n->sf.syncing = false;
 }
 
-/* From the first look on one of them syncs at any moment. */
+/* Two other files sync by turns, so that one of them syncs at any moment. */
 static void syncs_take_turns(void)
 {
 	looks++;
@@ -288,7 +291,7 @@ static void syncs_take_turns(void)
 		disk_loss_sync_begin(&another);
 }
 
-/* Each of them begins the next sync when the last one has ended. */
+/* At the third look each other file has begun its next sync. */
 static void next_syncs_begin(void)
 {
 	if (++looks < 3)
@@ -309,10 +312,10 @@ static void next_generation_begins(void)
 }
 
 static const struct others_case {
-	bool flush, fua, cached, elsewhere;	/* what is under way elsewhere, or on this disk */
-	void (*hook)(void);			/* of each pause */
-	unsigned int looks;			/* after the first, with a hook */
-	bool lost;
+	bool flush, fua, cached, elsewhere;	/* syncs under way; @another is on another disk */
+	void (*hook)(void);			/* called in each pause */
+	unsigned int looks;			/* expected calls of @hook */
+	bool lost;				/* expected: the next daemon compares */
 } others_cases[] = {
 	{ .flush = true, .lost = true },
 	{ .fua = true, .lost = true },
@@ -326,7 +329,7 @@ static const struct others_case {
 	{ .fua = true, .hook = next_generation_begins, .looks = 3 },
 };
 
-/* A sync that was under way at the last sync may be the one that hears of a loss; or it hangs. */
+/* A sync of another file, under way at the last sync, may hear of a loss. Or it hangs. */
 static void an_end_waits_for_syncs_of_others(void **state)
 {
 	static const struct stat long_ago = { .st_mtim.tv_sec = 1000, .st_ctim.tv_sec = 1000 };
@@ -399,7 +402,7 @@ static void hears_before_it_is_served(struct cached *c)
 		_exit(1);
 }
 
-/* Before anybody has written the arena again; then the daemon is killed */
+/* The loss comes before anybody has written the arena again, and then the daemon is killed. */
 static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 {
 	struct cached *c;
@@ -421,8 +424,8 @@ static void a_kept_arena_is_newer_than_what_was_not_mended(void **state)
 }
 
 /*
- * An arena that is as its file needs no note that it counts. With the note, and without one of a
- * last writer, the daemon would refuse the export.
+ * An arena that is equal to its file gets no note that it counts. With that note, but without a
+ * note of a last writer, the next daemon would refuse the export.
  */
 static void an_arena_that_nobody_has_written_counts_no_more_than_its_file(void **state)
 {
@@ -433,7 +436,7 @@ static void an_arena_that_nobody_has_written_counts_no_more_than_its_file(void *
 		skip();
 	c = kept_open("nobody");
 	for (unsigned int i = 1; i <= 2; i++) {
-		if (i == 2) {	/* it is not known who had it before it was filled again */
+		if (i == 2) {	/* the writer before the arena is filled again is unknown */
 			memset(&c->s.writer, 0xff, sizeof(c->s.writer));
 			c->s.ops->written_by(&c->s);
 		}
@@ -446,7 +449,7 @@ static void an_arena_that_nobody_has_written_counts_no_more_than_its_file(void *
 	kept_close(c);
 }
 
-/* It serves what the arena has, and leaves the rest to the next daemon that writes. */
+/* A read-only export serves the arena, and leaves mending to the next daemon that may write. */
 static void a_reader_of_a_kept_arena_whose_disk_has_lost_writes(void **state)
 {
 	struct cached *c;
@@ -478,7 +481,10 @@ static void device_loses_all(void)
 	staged_loses();
 }
 
-/* The locks after that are for the end of the sync, a look at others, and the end of the watch. */
+/*
+ * The next locks are for the end of the sync, for a look at other files, and for the end of the
+ * watch. The loss comes before the third.
+ */
 static void then_device_loses_all(void)
 {
 	locks_before = 2;
@@ -486,8 +492,9 @@ static void then_device_loses_all(void)
 }
 
 /*
- * It does not say whether another program has written it. It counts, unless the arena was told of a
- * loss, and could not mend it: a note of another file's loss is not enough.
+ * A block device does not show whether another program has written it. So the device counts,
+ * unless the export was told of a loss and could not mend it. A loss that only another file has
+ * noted does not suffice.
  */
 static void a_kept_arena_of_a_block_device(void **state)
 {
@@ -525,7 +532,7 @@ static void a_kept_arena_of_a_block_device(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
-/* They may be on a disk that hangs, or gone. */
+/* The notes of losses may be gone, or on a disk that hangs. */
 static void a_kept_arena_reads_no_notes(void **state)
 {
 	struct cached *c;
@@ -557,7 +564,7 @@ static unsigned long locked_kib(void)
 	return kib;
 }
 
-/* A loss is noted in it, and the swap space may be on the disk that fails. */
+/* A loss is noted in the trailer, and the swap space may be on the disk that fails. */
 static void a_trailer_stays_in_memory(void **state)
 {
 	unsigned long before = locked_kib();
@@ -573,7 +580,7 @@ static void a_trailer_stays_in_memory(void **state)
 	assert_int_equal(umount2(files_path("kept"), MNT_DETACH), 0);
 }
 
-/* A hole. A thread that reads it gets a page of zeroes. */
+/* Makes a hole in an arena. A thread that reads it gets a page of zeroes. */
 static void lose_page_at(const char *arena, unsigned int kib)
 {
 	assert_int_equal(files_run("fallocate -p -o %uK -l 4096 %s", kib, arena), 0);
@@ -584,7 +591,7 @@ static void lose_a_page(const char *arena)
 	lose_page_at(arena, 8);
 }
 
-/* The file has flushed data where the arena has lost a page before or during the comparison. */
+/* The arena loses a page before or during a comparison. The flushed data in the file stays. */
 static void a_lost_page_is_not_written_to_the_file(void **state)
 {
 	struct cached *c;
@@ -621,7 +628,7 @@ static void a_lost_page_is_not_written_to_the_file(void **state)
 	kept_close(c);
 }
 
-/* A page is missing, and the sync of another file hangs. */
+/* Closes the export while a page of its arena is missing and the sync of another file hangs. */
 static void hears_of_both_at_the_end(struct cached *c)
 {
 	arena_guard_break(c->s.guard);
@@ -633,7 +640,7 @@ static void hears_of_both_at_the_end(struct cached *c)
 	c->n->sf.syncing = false;
 }
 
-/* Neither arena nor file has all that was flushed, so nobody knows what a disk may expect. */
+/* Neither arena nor file has all flushed data, so the last writer counts as unknown. */
 static void a_lost_page_of_an_arena_whose_disk_has_lost_writes(void **state)
 {
 	struct store_writer nobody = { 0 }, unknown;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A cached file on a disk that has lost writes is written again from its arena, whenever it hears
- * of that: before, during or after a FLUSH, in the background, and at its end.
+ * The daemon writes a cached file again from its arena when the disk has lost writes, whenever it
+ * hears of the loss: before, during or after a FLUSH, in the background, or at the end.
  *
  * Sources: target/store/full.c target/store/store_full.c target/store/disk_loss.c
  */
 #include "../../target/base/log.h"
 #include "target_loss.h"
 
-/* It has lost what was not synced, not for the first time. */
+/* The disk has lost what was not synced, and another file tells of a loss again. */
 static void disk_loses_again(void)
 {
 	files_write(here->path, 8192, 4096, 2);
 	disk_loss_tell(&here->n->sf.watch, true);
 }
 
-/* The next fstat is that of the stamp, when all that was written counts as synced. */
+/* The next fstat takes the stamp. Everything that was written counts as synced by then. */
 static void then_disk_loses_again(void)
 {
 	stat_hook = disk_loses_again;
@@ -37,7 +37,7 @@ static void a_loss_during_a_flush_is_mended_before_its_answer(void **state)
 	assert_int_equal(flush_piece(c, 8192, 4), RDMABLK_OK);
 	assert_null(stat_hook);
 	assert_true(files_are(c->path, 8192, 4096, 4));
-	/* during the sync of that mending */
+	/* a loss during the sync that ends the mending of another loss */
 	before_the_nth_sync_ends(1, disk_loses_all);
 	staged_fail(&c->n->sf, -EIO);
 	assert_int_equal(flush_piece(c, 0, 5), RDMABLK_OK);
@@ -45,7 +45,7 @@ static void a_loss_during_a_flush_is_mended_before_its_answer(void **state)
 	cached_close(c);
 }
 
-/* Of what was compared, written and synced a moment ago, before a FLUSH or in the background */
+/* The disk loses what a comparison has just written and synced, in a FLUSH or in the background. */
 static void a_loss_after_a_comparison_is_mended(void **state)
 {
 	struct cached *c = cached_open("after");
@@ -76,7 +76,7 @@ static void close_it(struct cached *c)
 	closed = c->s.ops->close(&c->s);
 }
 
-/* Return: how often the log has a text while something is done. */
+/* Return: how often the log says @what during @done. */
 static unsigned int said_in(void (*done)(struct cached *c), struct cached *c, const char *what)
 {
 	int fd = open(files_path("log"), O_RDWR | O_CREAT | O_TRUNC, 0600), to = dup(STDERR_FILENO);
@@ -97,7 +97,7 @@ static unsigned int said_in(void (*done)(struct cached *c), struct cached *c, co
 	return nr;
 }
 
-/* A loss during the sync that ends a comparison begins another one. */
+/* A loss during the sync that ends a comparison begins another comparison. */
 static void a_file_is_called_up_to_date_once(void **state)
 {
 	struct cached *c = cached_open("called");
@@ -137,7 +137,7 @@ static void a_loss_during_the_last_sync_is_mended(void **state)
 	cached_close(c);
 }
 
-/* One that is told before the end, or again and again: all of the file is read once. */
+/* However often a loss was told before the end, the end reads all of the file once. */
 static void the_end_compares_once(void **state)
 {
 	struct cached *c = cached_open("once");
@@ -148,7 +148,7 @@ static void the_end_compares_once(void **state)
 
 		files_write(c->path, 8192, 4096, 2);
 		disk_loss_tell(&c->n->sf.watch, again);
-		if (again == 2)		/* and none of it is left to mend but the comparison */
+		if (again == 2)		/* then only the comparison is left to do */
 			assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 		bytes_read = 0;
 		full_close(&c->s);
@@ -161,14 +161,17 @@ static void the_end_compares_once(void **state)
 	cached_close(c);
 }
 
-/* The locks after that are for the end of the sync, a look at others, and the end of the watch. */
+/*
+ * The next locks are for the end of the sync, for a look at other files, and for the end of the
+ * watch. The loss comes before the third.
+ */
 static void then_disk_loses_all(void)
 {
 	locks_before = 2;
 	lock_hook = disk_loses_all;
 }
 
-/* The last look has seen nothing, and the watch has not ended. */
+/* The loss comes after the last look for one, and before the watch has ended. */
 static void a_loss_after_the_last_look_is_mended(void **state)
 {
 	struct cached *c = cached_open("late");
@@ -197,7 +200,10 @@ static void then_hangs_and_has_lost_all(void)
 	lock_hook = hangs_and_has_lost_all;
 }
 
-/* What that sync is told later concerns a file that has no arena any more. */
+/*
+ * The end waits only so long for a sync of another file. If that sync hears of a loss later, this
+ * file has no arena any more to be mended from. So the end fails, and the log says so.
+ */
 static void an_end_that_waits_no_longer_says_so(void **state)
 {
 	static const char text[] = "may lack flushed writes";
@@ -274,7 +280,7 @@ static void lose_often(unsigned int times)
 	before_the_nth_sync_ends(1, disk_loses_often);
 }
 
-/* Syncs that succeed are no failures, however often others have told of one meanwhile. */
+/* A FLUSH whose syncs succeed does not fail, however often others tell of losses meanwhile. */
 static void others_that_fail_fail_no_flush(void **state)
 {
 	struct cached *c = cached_open("often");
@@ -327,7 +333,7 @@ static void a_long_comparison_may_be_repeated(void **state)
 	cached_close(c);
 }
 
-/* What an earlier daemon has written may not be synced; nobody knows what that was. */
+/* Data that an earlier daemon has written may not be synced, and it is unknown which data. */
 static void a_loss_before_the_first_sync_may_be_anything(void **state)
 {
 	struct cached *c = cached_open("before");
@@ -341,7 +347,7 @@ static void a_loss_before_the_first_sync_may_be_anything(void **state)
 	cached_close(c);
 }
 
-/* A disk that loses everything each time does not keep anybody for ever. */
+/* A disk that loses everything each time does not keep a FLUSH waiting for ever. */
 static void mending_ends(void **state)
 {
 	struct cached *c = cached_open("ends");
@@ -366,7 +372,7 @@ static void is_told_again_and_nobody_waits(void)
 	atomic_store(waiter, true);
 }
 
-/* The second FLUSH goes on when the session of the first has ended. */
+/* Mending stops when the session of the only FLUSH ends. It goes on while another FLUSH waits. */
 static void mending_ends_when_nobody_waits(void **state)
 {
 	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
@@ -399,7 +405,7 @@ static void mending_ends_when_nobody_waits(void **state)
 	atomic_store(&w[0].cancelled, false);
 	c->s.ops->flush(&c->s, &works);
 	assert_int_equal(w[0].status, RDMABLK_OK);
-	/* nor is everything written again for nobody */
+	/* if nobody waits, not everything is written again */
 	assert_int_equal(full_do(&c->s, RDMABLK_OP_WRITE_ZEROES, 0, 4096, 4096, NULL), RDMABLK_OK);
 	disk_loss_tell(&c->n->sf.watch, true);
 	before = syncs;
@@ -412,7 +418,7 @@ static void mending_ends_when_nobody_waits(void **state)
 	atomic_store(&w[0].cancelled, false);
 	c->s.ops->flush(&c->s, &works);
 	assert_int_equal(w[0].status, RDMABLK_OK);
-	/* nor is synced again where everything is durable, as far as is known */
+	/* if nobody waits, there is no second sync of data that seems durable */
 	disk_loss_tell(&c->n->sf.watch, true);
 	before = syncs;
 	before_the_nth_sync_ends(1, is_told_again_and_nobody_waits);

@@ -34,7 +34,7 @@ static int setup(void **state)
 	return mkdir(files_path("state"), 0755);
 }
 
-/* Return: what comes of it; 0: stop() is due */
+/* Return: result of the start; 0: the caller has to call stop() */
 static int try_start(const char *dir, const char *spec, char *why, size_t size)
 {
 	int ret;
@@ -76,7 +76,7 @@ static void the_last_writer_moves_with_the_data(void **state)
 	assert_int_equal(resume_of("here", portable), 2);
 }
 
-/* Of all exports that have no state of their own. */
+/* An export without a state of its own has it in the daemon's directory, which does not move. */
 static void without_a_state_it_is_another_export(void **state)
 {
 	char spec[400];
@@ -122,7 +122,7 @@ static void one_daemon_at_a_time(void **state)
 	(void)state;
 	assert_int_equal(try_start("here", portable, why, sizeof(why)), -EBUSY);
 	assert_non_null(strstr(why, "/state/d.lock: another daemon has it"));
-	/* another export may be there, and when the daemon has ended this one may */
+	/* another export may use the directory; this one may when the other daemon has ended */
 	snprintf(why, sizeof(why), "e,memory,size=1M,state=%s", files_path("state"));
 	start_with("here", why);
 	stop();
@@ -134,7 +134,7 @@ static void one_daemon_at_a_time(void **state)
 	renew("d");
 	assert_int_equal(state_file_lock(files_path("state/d.lock")), -EBUSY);
 	stop();
-	/* nothing keeps it when the store could not be opened */
+	/* a start that cannot open the store leaves no lock behind */
 	assert_int_equal(rename(files_path("disk"), files_path("away")), 0);
 	assert_int_equal(try_start("here", portable, why, sizeof(why)), -ENOENT);
 	assert_int_equal(rename(files_path("away"), files_path("disk")), 0);
@@ -142,7 +142,7 @@ static void one_daemon_at_a_time(void **state)
 	stop();
 }
 
-/* Its file system may not be mounted yet. */
+/* The daemon does not make the directory, whose file system may not be mounted yet. */
 static void a_state_is_not_made(void **state)
 {
 	char why[300];
@@ -180,7 +180,7 @@ static void a_stable_epoch_is_that_of_the_file(void **state)
 	assert_true(grant_flags() & RDMABLK_GRANT_CACHE);
 	stop();
 	assert_memory_not_equal(boot, stable, sizeof(stable));
-	/* what this host has lost is nothing that was acknowledged */
+	/* a failed sync on this host loses nothing that was acknowledged */
 	start_with("here", portable);
 	staged_fail(&((struct store_none *)export_find("d")->store.priv)->staged, -EIO);
 	assert_memory_equal(export_find("d")->store.epoch, stable, sizeof(stable));
