@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * On which NUMA node the memory of an export is to be: the key, what sysfs says of the
- * adapters, which is a directory of ours here, and what cannot be.
+ * The NUMA node for the memory of an export: the key "numa", what sysfs says of the adapters
+ * (sysfs is a directory of the test), and nodes that an export cannot have.
  *
  * Sources: target/rdma/numa.c target/config/config_keys.c
  * Libraries: inih
@@ -166,7 +166,7 @@ static int find(const char *numa, const char *listen)
 	return place.placed ? (int)place.node : -1;
 }
 
-/* Return: the policy of this thread; -1: not to be had, as in some containers */
+/* Return: the policy of this thread; -1: the kernel does not tell, as in some containers */
 static int policy_now(unsigned long *nodes)
 {
 	int mode;
@@ -244,7 +244,7 @@ static void that_of_the_adapter(void **state)
 	assert_int_equal(find("auto", "[fd99::1]"), 1);
 	assert_int_equal(find("auto", "10.0.0.7"), 4);
 	assert_int_equal(find("none", "10.0.0.1"), -1);
-	/* by what is below */
+	/* a virtual device has the node of the adapter below it */
 	assert_int_equal(find("auto", "10.0.0.3"), 1);
 	/* several addresses: one node is known, or the same twice, or two */
 	assert_int_equal(find("auto", "10.0.0.1,127.0.0.1,10.0.0.4"), 1);
@@ -296,7 +296,7 @@ static void who_says_where_is_heard(void **state)
 	assert_int_equal(find("auto", "10.0.0.1"), 1);
 }
 
-/* Node 0 there is wherever there are nodes. */
+/* Node 0 exists on every host with NUMA nodes. */
 static void the_policy_of_a_thread_comes_back(void **state)
 {
 	const struct numa_place place = { .placed = true, .only = true };

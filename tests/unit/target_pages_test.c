@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pages of an arena that have to be on one NUMA node: how much of it the kernel is asked to
- * move at a time, and what is left when it cannot, or shall not go on. What it is asked is
- * noted here, and answered.
+ * Pages of an arena that must be on one NUMA node: how much the kernel is asked to move at a
+ * time, and what is left when it fails, or when nobody waits any more. The test replaces mbind(),
+ * notes the calls and chooses their results.
  *
  * Sources: target/store/pages.c target/rdma/numa.c target/store/store_full.c
  * Libraries: libcrypto libsystemd liburing
@@ -26,7 +26,7 @@
 static const struct numa_place only = { .placed = true, .only = true, .node = NODE };
 static char why[256];
 
-/* What the kernel was asked, and what it shall say */
+/* What the kernel was asked, and what it answers */
 static struct {
 	struct {
 		unsigned int mode;
@@ -34,12 +34,12 @@ static struct {
 		uint64_t bytes;
 	} call[256];
 	size_t calls;
-	size_t moves;		/* those that insist */
-	size_t fail_at;		/* of these, with @error */
+	size_t moves;		/* calls with MPOL_BIND */
+	size_t fail_at;		/* the move that fails, with @error */
 	int error;
-	size_t cancel_at;	/* likewise */
+	size_t cancel_at;	/* the move during which @store is cancelled */
 	struct store *store;
-	bool sparse;		/* what is to be populated stays a hole */
+	bool sparse;		/* populating leaves holes */
 } kernel;
 
 static long do_mbind(uint64_t from, uint64_t bytes, unsigned int mode,
@@ -63,7 +63,7 @@ static long do_mbind(uint64_t from, uint64_t bytes, unsigned int mode,
 	return -1;
 }
 
-/* Instead of the library's. Policies of threads are not to be had. */
+/* Replaces the function of the C library. It refuses to get or set the policy of a thread. */
 long syscall(long number, ...)
 {
 	static long (*real)(long number, ...);
@@ -116,7 +116,10 @@ static int populate(struct store *s, uint64_t from)
 	return ret;
 }
 
-/* Pages that were moved may move again before the next ones are asked for. */
+/*
+ * After each move its pages may move again, before the next move is asked for. Return: where
+ * the moves end
+ */
 static uint64_t moved(uint64_t from, uint64_t most)
 {
 	assert_int_equal(kernel.calls, 2 * kernel.moves);
@@ -154,7 +157,7 @@ static void step_by_step(void **state)
 			make_store(&s, page, from + bytes[j / 2]);
 			assert_int_equal(populate(&s, from), 0);
 			assert_true(moved(from, step) == s.mapped);
-			/* nor are there more of them than need be */
+			/* there are no more moves than needed */
 			assert_int_equal(kernel.moves, (bytes[j / 2] + step - 1) / step);
 			pages_release(&s, 0);
 		}
@@ -178,7 +181,7 @@ static void nobody_insists(void **state)
 	pages_release(&s, 0);
 }
 
-/* Nobody waits for the rest, and nothing is wrong with it. */
+/* When nobody waits any more, the moves stop, and no error is logged. */
 static void no_longer_wanted(void **state)
 {
 	struct store s;
@@ -219,7 +222,7 @@ static uint64_t memory_of(const struct store *s)
 	return (uint64_t)st.st_blocks * 512;
 }
 
-/* Whatever it had got, its node is what it shall not be on. */
+/* A growth that fails gives back all the memory it had got, which may be on a wrong node. */
 static void a_growth_that_comes_to_nothing(void **state)
 {
 	const char *path = files_new("grow", SIZE);
@@ -245,7 +248,7 @@ static void a_growth_that_comes_to_nothing(void **state)
 		assert_true(memory_of(&s) == SIZE);
 		assert_true(full_has(&s, 0, SIZE, 1));
 	}
-	/* the node has room by now */
+	/* now the node has room */
 	kernel.fail_at = 0;
 	size = 0;
 	assert_int_equal(s.ops->grow(&s, &size, UINT64_MAX), 0);

@@ -51,7 +51,7 @@ static void scenario_hold(void)
 		logout();
 }
 
-/* Writes without pause; says how many landed before and after the close. */
+/* Writes without pause. Prints how many writes succeeded, and the status of one after the end. */
 static void scenario_write(void)
 {
 	unsigned long count = 0;
@@ -75,7 +75,7 @@ static void scenario_silent(void)
 	wait_closed(60000, false);
 }
 
-/* A login that is not over, and not silent in the target's eyes */
+/* A login that stops after GRANT; the target does not count it as silent. */
 static void scenario_granted(void)
 {
 	login_to_grant();
@@ -115,7 +115,7 @@ static void scenario_oversize(void)
 	wait_closed(20000, false);
 }
 
-/* HELLO with only its first --arg bytes, its head telling the truth. */
+/* HELLO cut to its first --arg bytes; its header has that length. */
 static void scenario_truncated(void)
 {
 	if (!connect_ctrl())
@@ -138,7 +138,7 @@ static void scenario_flipped(void)
 		puts("challenged");
 }
 
-/* Message type --arg, right in itself, as the first. */
+/* The first message has type --arg and the right length for it. */
 static void scenario_state(void)
 {
 	static const unsigned int size[] = { 16, 280, 72, 48, 224, 24, 312, 16, 16,
@@ -240,7 +240,7 @@ static void forbidden_write(struct queue *q)
 	wait_closed(20000, false);
 }
 
-/* On data queue --arg. */
+/* A write on data queue --arg of a read-only session */
 static void scenario_write_read_only(void)
 {
 	p.flags |= RDMABLK_HELLO_READ_ONLY;
@@ -248,7 +248,7 @@ static void scenario_write_read_only(void)
 	forbidden_write(&p.data[p.arg]);
 }
 
-/* With the address and the key of another session. */
+/* A write with the address and the key of another session */
 static void scenario_foreign(void)
 {
 	unsigned long long iova;
@@ -324,7 +324,7 @@ static void scenario_close(void)
 	wait_closed(20000, false);
 }
 
-/* The session ends; in what way is the case's to know. */
+/* The session must end; the test that runs the probe checks the reason. */
 static void want_end(void)
 {
 	wait_closed(20000, false);
@@ -332,7 +332,7 @@ static void want_end(void)
 		die("the session goes on");
 }
 
-/* Without a seal, in a session in which every message has one */
+/* A message without a seal, in a session where every message must be sealed */
 static void scenario_unsealed(void)
 {
 	struct rdmablk_close msg = { .hdr = head(RDMABLK_MSG_CLOSE, sizeof(msg)),
@@ -354,7 +354,7 @@ static size_t seal_keep_alive(void *frame)
 	return proven_seal(&cmd, sizeof(cmd), frame);
 }
 
-/* A frame that was answered, again */
+/* A frame that was answered already is sent again. */
 static void scenario_replayed(void)
 {
 	uint8_t frame[RDMABLK_CTRL_MSG_MAX];
@@ -390,7 +390,7 @@ static void scenario_join_foreign(void)
 	join(1);
 }
 
-/* A login that somebody has recorded: HELLO, PROOF and frames as they were */
+/* Replays a recorded login: HELLO, PROOF and frames unchanged */
 static void scenario_recorded(void)
 {
 	char said[1 << 16];

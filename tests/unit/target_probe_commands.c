@@ -87,7 +87,7 @@ static unsigned int run(struct queue *q, struct rdmablk_command cmd)
 	return answer_to(q, &cmd);
 }
 
-/* What must be answered with @want. */
+/* Runs a command that must be answered with @want. */
 static void expect(const char *what, unsigned int want, struct rdmablk_command cmd)
 {
 	unsigned int got = run(wq, cmd);
@@ -211,7 +211,7 @@ static void scenario_commands(void)
 	logout();
 }
 
-/* Each tag of each write queue, again and again: an answer each. */
+/* Sends a command for each tag of each write queue, 50 times; each gets an answer. */
 static void scenario_many(void)
 {
 	unsigned int depth;
@@ -248,8 +248,8 @@ static void scenario_read_only(void)
 }
 
 /*
- * A command that takes longer than the session may be silent: keep-alives and FENCEs
- * are answered meanwhile, and it ends well. "silent" is printed when it has taken that
+ * A command that takes longer than the session may be silent. Keep-alives and FENCEs are
+ * answered meanwhile, and the command succeeds. "silent" is printed when it has taken that
  * long, "done" when it has been answered.
  */
 static void scenario_slow(void)
@@ -285,7 +285,7 @@ static void scenario_slow(void)
 	logout();
 }
 
-/* Dies with zeroes under way that concern the whole export. */
+/* Exits during a WRITE_ZEROES of the whole export. */
 static void scenario_zeroes_crash(void)
 {
 	struct rdmablk_command cmd;
@@ -294,15 +294,15 @@ static void scenario_zeroes_crash(void)
 	login();
 	cmd = make(RDMABLK_OP_WRITE_ZEROES, 1, 0, le64toh(p.grant.size));
 	send_raw(wq, &cmd, sizeof(cmd));
-	/* it has arrived */
+	/* the command has arrived */
 	if (completion(wq, &wc, 20000) <= 0 || wc.status)
 		die("send");
 	_exit(0);
 }
 
 /*
- * Writes the first block, and has it still when a command of its own has been done,
- * before which everything is over that an earlier session left to do.
+ * Writes the first block, and still finds its data there after a command. By then the daemon has
+ * finished everything that an earlier session left to do.
  */
 static void scenario_put(void)
 {
@@ -330,7 +330,7 @@ static unsigned int dirty(uint64_t offset)
 	return answer_to(wq, &msg.cmd);
 }
 
-/* Block 2 is said to be dirty, block 7 is not. */
+/* Writes blocks 2 and 7; DIRTY names only block 2. */
 static void flush_one(void)
 {
 	put(2 * BLOCK, 0x33);
@@ -467,7 +467,7 @@ static void scenario_early_command(void)
 	wait_closed(20000, false);
 }
 
-/* What belongs to a feature that was not agreed on, by --arg. */
+/* Uses a feature that was not agreed on: LIMITS_GET, or with --arg a flag of LOGOUT. */
 static void scenario_unasked(void)
 {
 	struct rdmablk_limits_get get = {
@@ -486,7 +486,7 @@ static void scenario_unasked(void)
 	wait_closed(20000, false);
 }
 
-/* Each tag of each write queue has a place of its own, for nobody waits for the sends. */
+/* Each tag of each write queue has its own buffer, because the sends are not waited for. */
 static void send_fence(unsigned int q, unsigned int tag)
 {
 	struct rdmablk_command cmd = make(RDMABLK_OP_FENCE, tag, 0, 0);
@@ -501,7 +501,7 @@ static void send_fence(unsigned int q, unsigned int tag)
 	post_send(&p.data[q], &wr);
 }
 
-/* Return: answers; each of them is followed by another command. */
+/* Sends another command after each answer. Return: number of answers */
 static unsigned int again(unsigned int q)
 {
 	struct ibv_wc wc[16];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Many sessions of one process, each of a host of its own; and many logins that become no
- * session.
+ * One process with many sessions, each of another host, or with many logins that never become
+ * sessions.
  */
 #include <setjmp.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void begin(unsigned int n)
 		die("rdma_create_event_channel");
 }
 
-/* One that the daemon has refused leaves nothing; any other that does not get in is an error. */
+/* Counts and drops a login that the daemon has refused. Any other failure ends the probe. */
 static void leave(void)
 {
 	if (!p.ended || p.ended >= REASONS)
@@ -111,7 +111,7 @@ void scenario_crowd(void)
 	}
 }
 
-/* Connects as far as to CHALLENGE, and goes. Return: whether the daemon let it. */
+/* Logs in as far as CHALLENGE, and hangs up. Return: false: the daemon has refused */
 static bool challenge(void)
 {
 	p.ended = 0;
@@ -134,7 +134,7 @@ static bool challenge(void)
 	return true;
 }
 
-/* --arg HELLOs that are answered, none of them with a PROOF behind it */
+/* --arg HELLOs that are answered, and no PROOF after any of them */
 void scenario_unproven(void)
 {
 	for (unsigned int n = 0; n < p.arg;) {
@@ -160,7 +160,7 @@ static bool is_refused(void)
 	return false;
 }
 
-/* One login for each bit of a message whose number is a multiple of --arg, or for each bit */
+/* One login for each bit of a message, or for each bit whose number is a multiple of --arg */
 static void flip_bits(unsigned int type, size_t bytes)
 {
 	unsigned int nr = 0;
@@ -188,8 +188,8 @@ void scenario_flip_proof(void)
 }
 
 /*
- * --arg connection requests whose answers are never looked at, so that no connection comes
- * about: librdmacm would complete it when it reads the answer. Ends when it is killed.
+ * --arg connection requests whose answers are never read. So no connection is established:
+ * librdmacm would complete it when it reads the answer. Ends when it is killed.
  */
 void scenario_half_open(void)
 {

@@ -8,7 +8,7 @@
 
 #include "target_probe.h"
 
-#define PATIENCE_MS	60000	/* for the daemon to have done with an earlier session */
+#define PATIENCE_MS	60000	/* for the daemon to finish an earlier session */
 #define LATEST_LOG2	12	/* of the microseconds from the FLUSH to the end */
 #define BLOCK		4096
 
@@ -36,7 +36,7 @@ static bool try_login(void)
 	return true;
 }
 
-/* What the export has to do before it takes the next session does not take long. */
+/* The export must take the next session soon after the end of the last one. */
 static void login_again(void)
 {
 	long long end = now_ms() + PATIENCE_MS;
@@ -66,7 +66,7 @@ static void wait_somehow(void)
 		usleep((unsigned int)us);
 }
 
-/* In the order of a host that dies, of one that lets go, of a queue that breaks */
+/* Ends the session as if the host died, or by a disconnect, or by a broken queue. */
 static void end_somehow(void)
 {
 	switch (random() % 3) {
@@ -82,8 +82,8 @@ static void end_somehow(void)
 }
 
 /*
- * --arg sessions, one after the other, whose ends --hold decides. The one after them is live,
- * and its FLUSH is answered.
+ * --arg sessions, one after the other; --hold seeds the random choice of their ends. One more
+ * session becomes live, and its FLUSH is answered.
  */
 void scenario_ends(void)
 {

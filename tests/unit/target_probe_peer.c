@@ -229,7 +229,7 @@ void send_raw(struct queue *q, const void *msg, size_t len)
 	post(q, &wr, msg, len);
 }
 
-/* A message without a seal, with a bit flipped if it is of the type that has one */
+/* Sends an unsealed message; if its type is @p.flip_type, bit @p.flip_bit is flipped. */
 void send_flipped(unsigned int type, const void *msg, size_t len)
 {
 	uint8_t sent[RDMABLK_CTRL_MSG_MAX];
@@ -240,7 +240,7 @@ void send_flipped(unsigned int type, const void *msg, size_t len)
 	send_raw(&p.ctrl, sent, len);
 }
 
-/* A message of the control queue, sealed if the login has come so far */
+/* Sends a message on the control queue, sealed as soon as the login has keys. */
 void send_msg(const void *msg, size_t len)
 {
 	uint8_t frame[RDMABLK_CTRL_MSG_MAX];
@@ -316,7 +316,7 @@ static void drop(struct queue *q)
 	*q = (struct queue){ 0 };
 }
 
-/* A session with one hardware queue is gone, whatever it was doing. */
+/* Drops a session with one hardware queue, whatever it is doing. */
 void drop_all(void)
 {
 	drop(&p.data[0]);

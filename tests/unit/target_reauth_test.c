@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The keys of live sessions of version 2: a session whose key ends is told, and goes on only
- * if its initiator proves a key of the same host in time. Each epoch has keys of its own. The
- * adapter, librdmacm and the clock are fakes.
+ * The keys of live sessions of version 2: when the key of a session ends, the initiator gets an
+ * event, and the session goes on only if the initiator proves a key of the same host in time.
+ * Each key epoch has keys of its own. The adapter, librdmacm and the clock are fakes.
  *
  * Sources: target/session/session_key.c target/session/session.c target/rdma/ctrl.c
  *	   target/wire/keying.c
@@ -46,7 +46,7 @@ static struct rdmablk_reauth_proof make_reauth_proof(struct peer *p)
 	return out;
 }
 
-/* The next key of what the daemon sends; its first frame takes the place of the old one. */
+/* Prepares the daemon's next key; the first frame of the new key epoch puts it in force. */
 static void say_reauth_proof(struct peer *p)
 {
 	struct rdmablk_reauth_proof proof = make_reauth_proof(p);
@@ -60,7 +60,7 @@ static void say_reauth_proof(struct peer *p)
 	crypto_cipher_free(old);
 }
 
-/* Frames from now on are of the new epoch. */
+/* The peer's frames are of the new key epoch from now on. */
 static void turn_sender(struct peer *p)
 {
 	crypto_cipher_free(p->tx.key);
@@ -95,7 +95,7 @@ static void a_session_gets_new_keys_and_goes_on(void **state)
 	assert_memory_equal(s->proof.key_id, keys[HOME_NEW]->id, RDMABLK_KEY_ID_LEN);
 	assert_memory_not_equal(&first, &p->keys, sizeof(first));
 	assert_memory_equal(s->keying.join, p->keys.join, RDMABLK_MAC_LEN);
-	/* what was under way when REAUTH_DONE came */
+	/* a frame of the old key epoch that was under way when REAUTH_DONE came */
 	keep_alive(p);
 	turn_sender(p);
 	keep_alive(p);
@@ -142,7 +142,7 @@ static void only_a_key_of_the_host_will_do(void **state)
 		assert_int_equal(p->reauth.hdr.type, 0);
 		assert_int_equal(all_forget(state), 0);
 	}
-	/* the name of a key alone */
+	/* the id of a known key without the key */
 	p = log_in(HOME_KEY);
 	say_reauth(p, HOME_KEY);
 	p->key = keys[STRANGER_KEY];
@@ -225,7 +225,7 @@ static void a_key_that_ends_ends_its_sessions(void **state)
 	assert_true(le64toh(p->event.value) <= 4000 && le64toh(p->event.value) > 3000);
 	advance(3000);
 	assert_int_equal(p->close.hdr.type, 0);
-	/* to be told again is no reprieve */
+	/* a second notice does not extend the time of the first */
 	s = session_of(p);
 	session_key_ends(s, 4000);
 	advance(1000);
@@ -247,7 +247,7 @@ static void a_session_with_a_new_key_outlives_the_old_one(void **state)
 	later = false;
 	keep_alive(p);
 	assert_int_equal(s->state, SESSION_LIVE);
-	/* an event that had to wait is not sent any more */
+	/* an event that still waits is not sent after a new key was proven */
 	s->ctrl.events = ~0U;
 	session_key_ends(s, 4000);
 	assert_true(s->events.due & 1U << RDMABLK_EVENT_REAUTH);
@@ -309,7 +309,7 @@ static const char *key_text(unsigned int key, char *text)
 	return text;
 }
 
-/* A key that ends, and another one that takes its place, are in the audit log once. */
+/* The audit log has one line for the end of a key, and one for the key that replaces it. */
 static void the_audit_log_has_the_keys_of_a_session(void **state)
 {
 	char want[300], old[17], new[17];
@@ -323,7 +323,7 @@ static void the_audit_log_has_the_keys_of_a_session(void **state)
 	session_key_ends(session_of(p), 4000);
 	prove_again(p, HOME_NEW);
 	prove_again(p, HOME_NEW);
-	session_key_ends(session_of(p), 0);	/* no notice: its end has a line */
+	session_key_ends(session_of(p), 0);	/* no notice, so only the session's end is logged */
 	assert_closed(p, RDMABLK_R_AUTH_KEY, true);
 	audit_stop(0, -1);
 	snprintf(want, sizeof(want), "revoke home %s 4000\nreauth home %s %s\n",

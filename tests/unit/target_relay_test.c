@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Somebody between the two sides: the module's login at the daemon's, with each bit changed of
- * each message that passes, in both directions, private data of connections included. Both
- * sides are the real ones; the adapter, librdmacm and the clock are fakes.
+ * An attacker between the two sides. The module logs in to the daemon, and in each login one
+ * other bit of the messages is flipped, in both directions, including the private data of
+ * connections. Both sides are the real code; the adapter, librdmacm and the clock are fakes.
  *
  * Sources: kernel/login.c kernel/auth.c kernel/sealed.c kernel/keysched.c kernel/wire.c
  *	   target/session/login.c target/session/listener.c target/wire/keying.c
@@ -14,7 +14,7 @@
 #define STEPS	32
 #define LATER_MS	1000
 
-/* What passes, in its order. A bit of one step is changed; step -1: none */
+/* The messages of a login in their order. Bit @bit of step @change is flipped; -1: none */
 static struct {
 	unsigned int steps;
 	size_t len[STEPS];
@@ -32,7 +32,7 @@ static struct {
 } heard;
 static bool granted_to;		/* the daemon has granted a session */
 
-/* One more thing passes. Return: it, as it arrives */
+/* Passes a message on. Return: the message as it arrives */
 static const void *pass(const void *msg, size_t len, bool to_target)
 {
 	static uint8_t arrives[RDMABLK_CTRL_MSG_MAX];
@@ -138,7 +138,7 @@ static int log_in_changed(int change, size_t bit)
 	return all_forget(&state) ? -1 : ret;
 }
 
-/* Steps of a login; what follows GRANT is not told apart. */
+/* Steps of a login; those after GRANT have no names. */
 enum { REQUEST, ACCEPT, HELLO, CHALLENGE, PROOF, GRANT, NAMED };
 
 static void a_login_without_changes_succeeds(void **state)
@@ -152,7 +152,7 @@ static void a_login_without_changes_succeeds(void **state)
 	(void)state;
 	assert_int_equal(log_in_changed(-1, 0), 0);
 	assert_true(granted_to);
-	/* The steps with a name; LIMITS, REGIONS, two joins and LIVE with their questions */
+	/* The named steps, then LIMITS, REGIONS, two joins and LIVE, each with its request */
 	assert_int_equal(wire.steps, 16);
 	for (unsigned int i = HELLO; i <= GRANT; i++) {
 		memcpy(&hdr, wire.first[i], sizeof(hdr));
@@ -161,8 +161,9 @@ static void a_login_without_changes_succeeds(void **state)
 }
 
 /*
- * The range of versions in a connection request is what a daemon is asked for; which one it
- * speaks the request cannot change, and HELLO, which is signed, says the range again.
+ * A changed range of versions in a connection request has no effect if it still includes
+ * version 2. The request does not decide which version the daemon speaks, and HELLO, which is
+ * signed, repeats the range.
  */
 static bool means_nothing(int step, size_t bit)
 {

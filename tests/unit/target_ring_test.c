@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An io_uring of the daemon does what files need, and refuses everything else: other
- * operations, and more registrations. Threads without I/O have an epoll, which tells of the
+ * operations, and more registrations. Threads without I/O have an epoll, which reports the
  * same descriptors and notes.
  *
  * Sources: target/base/ring.c target/base/log.c
@@ -94,7 +94,7 @@ static void of_a_batch(void **state)
 	close(fd);
 }
 
-/* A descriptor that is watched, and what it has told */
+/* A watched descriptor, and the sum of what was read from it */
 static struct watched {
 	struct ring *r;
 	struct ring_source source, end;
@@ -171,8 +171,8 @@ static void tells(struct ring *r)
 }
 
 /*
- * Both have something to tell when they are watched no more: it would be told to memory that is
- * freed.
+ * Both descriptors are readable in the turn that ends their watches. An event that still came
+ * would reach memory that a real caller has freed.
  */
 static void a_descriptor_in_the_same_breath(void **state)
 {

@@ -19,7 +19,7 @@
 
 static long version;	/* of Landlock; below 1: there is none */
 
-/* errno of each try; 0: it succeeded; but a program that is executed fails the test */
+/* Each returns the errno of what it tries; 0: success. If try_exec() succeeds, the test fails. */
 static int try_exec(void)
 {
 	execl("/bin/false", "false", NULL);
@@ -116,7 +116,7 @@ static void in_child(void (*run)(void))
 		fail_msg("the check in line %d (modulo 256) failed", WEXITSTATUS(status));
 }
 
-/* Return: how many descriptors are of a path */
+/* Return: how many descriptors of this process refer to a path */
 static int descriptors_of(const char *path)
 {
 	struct stat of, st;
@@ -134,16 +134,16 @@ static void enter(bool confine)
 	EXPECT(sandbox_allow_own(files_path("state")), 0);
 	EXPECT(sandbox_allow(files_path("later/state"), SANDBOX_MANAGE), 0);
 	EXPECT(sandbox_allow(files_path("disks"), SANDBOX_CREATE), 0);
-	/* Below a file, and a symbolic link that leads to itself: the daemon starts. */
+	/* The daemon starts with a path below a file, or through a link to itself. */
 	EXPECT(sandbox_allow(files_path("elsewhere/one/state"), SANDBOX_MANAGE), 0);
 	EXPECT(sandbox_allow(files_path("loop/state"), SANDBOX_MANAGE), 0);
 	EXPECT(sandbox_allow(files_path("elsewhere/one"), SANDBOX_WRITE), 0);
 	EXPECT(sandbox_allow(files_path("nowhere/two"), SANDBOX_WRITE), 0);
 	EXPECT(sandbox_allow_beside(files_path("arenas/a"), SANDBOX_CREATE), 0);
 	EXPECT(sandbox_enter(), 0);
-	/* Where nobody has it open, it may be another inode next time, which no rule is for. */
+	/* The daemon keeps its state directory open: a later inode of it would have no rule. */
 	EXPECT(descriptors_of(files_path("state")), 1);
-	/* The file systems of others can be unmounted. */
+	/* Other directories are not kept open, so that their file systems can be unmounted. */
 	EXPECT(descriptors_of(files_path("disks")), 0);
 	EXPECT(descriptors_of(files_path("elsewhere/one")), 0);
 }
@@ -222,7 +222,7 @@ static void confined_threads(void)
 	EXPECT(ret, EACCES);
 }
 
-/* Landlock needs it, and without Landlock it still keeps a shell from leaving a profile. */
+/* Landlock needs no_new_privs. Without Landlock it still keeps a shell in its AppArmor profile. */
 static void no_new_privileges(void)
 {
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);

@@ -2,7 +2,7 @@
 /*
  * How a session ends, state by state: in each state the log names what the session waits
  * for, and names it again. The device is a fake, and so is the staged store. A session has no
- * lanes, and the test says what their threads would.
+ * lanes, and the test makes the calls that their threads would make.
  *
  * Sources: target/session/session.c
  */
@@ -23,7 +23,7 @@ static void staged_free(struct staged *staged)
 	frees++;
 }
 
-/* The session is in a state; the log names what it waits for now, and will again. */
+/* Asserts the state of a session, and that the log names what it waits for now and later. */
 static void assert_late(struct session *s, enum session_state state, const char *text)
 {
 	assert_int_equal(s->state, state);
@@ -95,7 +95,7 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 	assert_true(LIST_EMPTY(&export.leases));
 }
 
-/* The store thread works for it; then the initiator has its time to hang up. */
+/* A commands thread works for the session; then the initiator has time to hang up. */
 static void the_last_states_of_an_end_name_their_culprit(void **state)
 {
 	struct store_ops ops = { 0 };
@@ -120,7 +120,7 @@ static void the_last_states_of_an_end_name_their_culprit(void **state)
 	wait_gone();
 }
 
-/* A thread was told of its write queues, and took them not, or too late. */
+/* The session gave its write queues to a thread, which did not take them, or too late. */
 static void a_session_whose_lanes_have_no_thread_ends(void **state)
 {
 	struct store_ops ops = { 0 };
@@ -142,7 +142,7 @@ static void a_session_whose_lanes_have_no_thread_ends(void **state)
 	assert_true(LIST_EMPTY(&export.leases));
 }
 
-/* A worker keeps what a thread is still going to touch. */
+/* A worker does not free memory that a thread may still touch. */
 static void what_is_busy_is_not_freed(void **state)
 {
 	struct store_ops ops = { 0 };
@@ -161,8 +161,8 @@ static void what_is_busy_is_not_freed(void **state)
 }
 
 /*
- * From here on with the fault that skips the fence: the export is free, and a thread of it has
- * the write queues. Then the daemon ends, and waits for that thread.
+ * From here on the fault "no-fence" is set. It skips the fence, so the export is free while one of
+ * its threads still has the write queues. The end of the daemon waits for that thread.
  */
 static void a_ghost_ends_with_the_daemon(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A signal that ends a daemon whose loop has ended does not cost the lines that still wait
- * in the log: its reader gets them all, and why the daemon has ended as the last.
+ * A signal that ends a daemon after its loop has ended loses no lines that still wait in the
+ * log. The reader gets all of them, and then a last line that says why the daemon has ended.
  *
  * Sources: target/base/late_signals.c target/base/log.c
  */
@@ -24,7 +24,7 @@
 #include "../../target/base/util.h"
 #include "../../target/config/options.h"
 
-#define LINES		600U	/* more than a page, and fewer than wait in the log */
+#define LINES		600U	/* more than a page, and fewer than the log can keep waiting */
 #define PATIENCE_S	60
 
 static void say_end(void)
@@ -32,7 +32,7 @@ static void say_end(void)
 	log_warn("the end");
 }
 
-/* A daemon that does not come to its end. Its log is a pipe that holds one page. */
+/* A daemon that hangs at its end. Its log is a pipe that holds one page. */
 static void daemon_main(int log, int ready, bool asked)
 {
 	sigset_t set;
@@ -55,7 +55,7 @@ static void daemon_main(int log, int ready, bool asked)
 		pause();
 }
 
-/* Return: whether @signo is on its way to a thread still. */
+/* Return: whether no thread has taken @signo yet. */
 static bool is_pending(pid_t pid, int signo)
 {
 	unsigned long long set = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a store without a cache does to its file: real files, real io_uring. Errors and
- * short transfers that no file makes on demand are put in where completions come in.
+ * The I/O of an uncached file, with real files and a real io_uring. Errors and short transfers,
+ * which no file makes on demand, are injected where completions arrive.
  *
  * Sources: target/staged/staged_io.c target/base/ring.c target/store/file.c
  */
@@ -68,7 +68,7 @@ static void written_is_read(void **state)
 	back_and_forth(4096, false);
 }
 
-/* Is the page cache what has the file's first block? */
+/* Return: whether the first block of the file is in the page cache */
 static bool in_page_cache(void)
 {
 	unsigned char there = 0;
@@ -82,8 +82,8 @@ static bool in_page_cache(void)
 }
 
 /*
- * Where data must not change while the disk reads it, the disk reads a copy: what a peer
- * does to its slot until the WRITE is answered changes nothing in the copy's checksum.
+ * If data must not change while the disk reads it, the disk reads a copy. A peer that changes its
+ * slot before the WRITE is answered does not change the copy, so a checksum of it stays right.
  */
 static void a_disk_with_checksums_gets_a_copy(void **state)
 {
@@ -156,7 +156,7 @@ static void short_transfers_go_on(void **state)
 	assert_int_equal(readies, 3);
 	pattern(place.memory + (1U << 20), 16 * BLOCK, 3);
 	assert_memory_equal(place.memory, place.memory + (1U << 20), 16 * BLOCK);
-	/* less than a block is nothing */
+	/* a transfer of less than a block is an error */
 	assert_int_equal(run_faked(RDMABLK_OP_READ, false, 2 * BLOCK, 100, 1),
 			 RDMABLK_R_STORE_IO);
 	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, 2 * BLOCK, 0, 1),
@@ -164,7 +164,10 @@ static void short_transfers_go_on(void **state)
 	place_close();
 }
 
-/* At once, then with pauses; not for ever, and the next is tried as often. */
+/*
+ * I/O that fails with EAGAIN or EINTR is tried again at once, then after pauses, RETRY_TRIES times
+ * in all. Each command has its own count.
+ */
 static void what_shall_come_again_does(void **state)
 {
 	unsigned int tries = 0;
@@ -192,7 +195,7 @@ static void what_shall_come_again_does(void **state)
 	place_close();
 }
 
-/* The kernel tells of an error of the page cache once, and may say this in its place. */
+/* The kernel reports an error of the page cache once, so a failed fdatasync is not tried again. */
 static void a_flush_does_not_come_again(void **state)
 {
 	static const int errors[] = { -EAGAIN, -EINTR };
@@ -257,7 +260,7 @@ static void a_failed_flush_is_the_last(void **state)
 	place_close();
 }
 
-/* @write: is answered while the first fdatasync is under way. Return: how many there were */
+/* @write: a WRITE is answered during the first fdatasync. Return: number of fdatasyncs */
 static int flush_together(bool write)
 {
 	struct command c[20] = { 0 };
@@ -295,7 +298,7 @@ static int syncs(void)
 	return readies;
 }
 
-/* Data from before the daemon opened the file may be in the page cache of the host. */
+/* Only the first FLUSH does: the page cache may have data from before the file was opened. */
 static void a_flush_of_nothing_syncs_nothing(void **state)
 {
 	(void)state;
@@ -307,10 +310,10 @@ static void a_flush_of_nothing_syncs_nothing(void **state)
 	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
 	assert_int_equal(syncs(), 1);
 	assert_int_equal(syncs(), 0);
-	/* one that is durable by itself, where there is such a thing */
+	/* a WRITE with FUA is durable already */
 	assert_int_equal(write_fua(0, BLOCK), RDMABLK_OK);
 	assert_int_equal(syncs(), 0);
-	/* one that has failed may have done a part */
+	/* a WRITE that has failed may have written a part */
 	assert_int_equal(run_faked(RDMABLK_OP_WRITE, false, BLOCK, -EROFS, 1),
 			 RDMABLK_R_STORE_READ_ONLY);
 	assert_int_equal(syncs(), 1);
@@ -322,13 +325,13 @@ static void a_flush_of_nothing_syncs_nothing(void **state)
 }
 
 /*
- * No lock of a file is held while a ring is made to take more than it has room for, which
- * may take long.
+ * The lock of a file is not held while a full ring submits entries to make room, which may take
+ * long.
  */
 
 static unsigned int submits, submits_locked;
 
-/* Instead of that of the library: is asked for room when there is none. */
+/* Replaces the function of liburing, which is called when the ring has no room. */
 int io_uring_submit(struct io_uring *uring)
 {
 	static int (*real)(struct io_uring *uring);
@@ -343,7 +346,7 @@ int io_uring_submit(struct io_uring *uring)
 	return real(uring);
 }
 
-/* Until there is no room, with READs. Return: of how many */
+/* Fills the ring with READs. Return: number of READs */
 static unsigned int fill(struct command *c, unsigned int max)
 {
 	unsigned int n = 0;
@@ -355,7 +358,6 @@ static unsigned int fill(struct command *c, unsigned int max)
 	return n;
 }
 
-/* A thread of the kernel makes room when it comes to it: how often it is asked varies. */
 static void a_full_ring_locks_nobody_out(void **state)
 {
 	static struct command c[1024];
@@ -372,7 +374,7 @@ static void a_full_ring_locks_nobody_out(void **state)
 	begin(&second, RDMABLK_OP_FLUSH, 0, 0, 0);
 	until_kept_back();
 	keep_back = false;
-	/* the next begins where the first ends, because something has changed meanwhile */
+	/* the next fdatasync begins when the first ends, because data has changed meanwhile */
 	staged_changed(&place.sf);
 	m = fill(c + n, ARRAY_SIZE(c) / 2);
 	place.sf.sync.ready = real_ready;
@@ -414,7 +416,7 @@ static void a_file_that_shrinks(void **state)
 	shrink(false);
 }
 
-/* On a file system of 1 MiB, which takes direct I/O or not, by the kernel's age. */
+/* On a tmpfs of 1 MiB. It depends on the age of the kernel whether that takes direct I/O. */
 static int full_child(bool direct)
 {
 	struct command c[64] = { 0 };
@@ -432,7 +434,7 @@ static int full_child(bool direct)
 	}
 	if (space + ok != ARRAY_SIZE(c) || !space || !ok)
 		return 1;
-	/* what there is can be written over, and room be made */
+	/* the data can be read and flushed, and DISCARD makes room for more */
 	if (run(RDMABLK_OP_READ, 8U << 20, 0, 65536) ||
 	    run(RDMABLK_OP_FLUSH, 0, 0, 0) ||
 	    run(RDMABLK_OP_DISCARD, 0, 0, 4U << 20) ||
@@ -516,7 +518,7 @@ static void discard_and_zero(void **state)
 	}
 	assert_int_equal(run(RDMABLK_OP_SECURE_ERASE, 0, 0, BLOCK),
 			 RDMABLK_R_UNSUPPORTED);
-	/* the block between is what it was */
+	/* the data in between is unchanged */
 	pattern(place.memory + (4U << 20), 4U << 20, 9);
 	assert_int_equal(run(RDMABLK_OP_READ, 0, 2U << 20, 1U << 20), RDMABLK_OK);
 	assert_memory_equal(place.memory, place.memory + (6U << 20), 1U << 20);
@@ -547,12 +549,12 @@ static void nobody_waits_for_it(void **state)
  */
 
 /**
- * struct writer - a thread with a part of the file
- * @thread: it
- * @engine: its
- * @memory: its
- * @number: of its MiB
- * @wrong: what was not as it should be, or NULL
+ * struct writer - a thread that writes one MiB of the file
+ * @thread: the thread
+ * @engine: engine of the thread
+ * @memory: buffers of the thread
+ * @number: number of the MiB in the file
+ * @wrong: name of what went wrong, or NULL
  */
 struct writer {
 	pthread_t thread;
@@ -585,7 +587,7 @@ static void writer_round(struct writer *w, unsigned int round)
 
 static atomic_uint finished;
 
-/* The last fdatasync of another may be in the ring of one that has no more to do. */
+/* A thread that has finished goes on with its ring: another's last fdatasync may be in it. */
 static void *writer_main(void *arg)
 {
 	struct writer *w = arg;
@@ -624,7 +626,7 @@ static void threads_flush_together(void **state)
 	place_close();
 }
 
-/* What one thread writes another reads; the end of one leaves the other its file. */
+/* What one engine writes the other reads. When one ends, the other can still use the file. */
 static void engines_share_a_file(void **state)
 {
 	struct staged_engine second;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * State files are durable when the daemon goes on: fsync and rename are this program's
- * own, and keep the order they come in. And no two exports have one UUID.
+ * State files are durable when the daemon goes on. The test replaces fsync(), syncfs() and
+ * rename(), which note the order of their calls. Also, no two exports have the same UUID.
  *
  * Sources: target/base/state_file.c target/export/export.c target/export/last_writer.c
  *	   target/config/config.c
@@ -14,7 +14,7 @@
 #include "../../target/wire/mac.h"
 #include "target_last_writer.h"
 
-/* In the place of libc's. Each call: 'f' a file, 'd' a directory was synced, 'r' a rename */
+/* Calls: 'f' fsync of a file, 'd' fsync of a directory, 's' syncfs, 'r' rename */
 static char calls[64];
 static int fail_sync_dir;
 
@@ -82,7 +82,7 @@ static void the_directory_is_synced_last(void **state)
 	calls[0] = '\0';
 }
 
-/* As for a daemon that is confined to its directories */
+/* A daemon that is confined to its directories cannot read those above them. */
 static void what_is_above_cannot_be_read(void **state)
 {
 	int ret;
@@ -93,7 +93,7 @@ static void what_is_above_cannot_be_read(void **state)
 	assert_int_equal(chmod(files_path("."), 0711), 0);
 	assert_int_equal(mkdir(files_path("above"), 0711), 0);
 	assert_int_equal(mkdir(files_path("above/s"), 0755), 0);
-	/* The kernel takes away what lets root read everything. */
+	/* With another fsuid root may no longer read everything. */
 	setfsuid(65534);
 	ret = state_file_make_dir(files_path("above/s"));
 	setfsuid(0);
@@ -146,7 +146,7 @@ static void notes_of_writers_are_durable(void **state)
 	assert_true(noted);
 	/* two directories; the note of the file; that of the export */
 	expect_calls("dd" "frd" "frd");
-	/* They are made once, unless they go. */
+	/* The directories are made once, and again if they were removed. */
 	assert_int_equal(note("w", u, &f, &b), 0);
 	expect_calls("frd");
 	files_run("rm -r %s", files_path("w"));

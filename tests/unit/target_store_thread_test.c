@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store thread of an export: one thing at a time, FLUSHes first, long commands in pieces,
- * every work done once whatever becomes of it, the background when there is nothing
- * else.
+ * The store thread of an export does one thing at a time: FLUSHes first, long commands in
+ * pieces, and background work when there is nothing else. It ends each work once, also one
+ * that fails or is cancelled.
  *
- * The store here does a piece when the test lets it: each call of its work() waits for
- * a permit, so that no order depends on time.
+ * The fake store does a piece when the test lets it: each call of its work() waits for a
+ * permit, so that no order depends on time.
  *
  * Sources: target/store/store_thread.c
  */
@@ -63,7 +63,7 @@ static unsigned int fake_work(struct store *store, struct store_work *w,
 	return (unsigned int)atomic_exchange(&t.fail, 0);
 }
 
-/* All at once; only the first has the error that the test wants. */
+/* Does all FLUSHes at once. Only the first gets the error that the test wants. */
 static void fake_flush(struct store *store, struct store_works *works)
 {
 	struct store_work *w;
@@ -175,7 +175,7 @@ static void a_flush_goes_before_the_rest(void **state)
 	assert_null(flush.done);
 }
 
-/* They are of several sessions; one is nobody's any more before the others begin. */
+/* FLUSHes of several sessions: one is cancelled before they begin, and one later. */
 static void flushes_that_wait_are_done_together(void **state)
 {
 	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, PIECE + 512);
@@ -191,7 +191,7 @@ static void flushes_that_wait_are_done_together(void **state)
 	store_thread_cancel(t.store.thread, &flush[1]);
 	let(1);
 	sem_wait(&t.begun);
-	/* too late: the others' fdatasync is under way, and it ends with them */
+	/* too late: the fdatasync is under way, and this FLUSH ends with the others */
 	store_thread_cancel(t.store.thread, &flush[2]);
 	atomic_store(&t.fail, RDMABLK_R_STORE_IO);
 	let(100);
@@ -273,7 +273,7 @@ static void the_background_waits_for_commands(void **state)
 	assert_string_equal(t.log, "012iiii");
 }
 
-/* Others may give it something to do for ever; the store's close does what is left. */
+/* Other files may cause background work for ever. The close of the store does what is left. */
 static void the_end_does_not_wait_for_the_background(void **state)
 {
 	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 3 * PIECE);
@@ -310,7 +310,7 @@ static void waking_amidst_the_background_is_not_lost(void **state)
 	atomic_store(&t.idle_steps, 1);
 	store_thread_wake(t.store.thread);
 	sem_wait(&t.begun);
-	/* this step says that nothing is left, not knowing of what comes now */
+	/* the step under way will say that nothing is left, and cannot know of what comes now */
 	store_thread_wake(t.store.thread);
 	atomic_store(&t.idle_steps, 1);
 	let(100);
@@ -320,7 +320,7 @@ static void waking_amidst_the_background_is_not_lost(void **state)
 	assert_string_equal(t.log, "ii");
 }
 
-/* Nobody wakes it. */
+/* Nobody wakes the thread: it looks for background work by itself. */
 static void the_background_is_looked_at_now_and_then(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Epochs of files that have lost what was acknowledged: another one from each loss on,
- * for that file alone, in this process and in the next, wherever it can be noted; and
- * where it can be noted nowhere, in each process.
+ * Epochs of files that have lost acknowledged writes. Each loss changes the epoch of that file
+ * only, in this process and the next ones, if one of two places can take a note. If neither
+ * can, each process has an epoch of its own.
  *
  * Sources: target/store/sync_errors.c
  * Libraries: libcrypto
@@ -19,9 +19,9 @@
 
 typedef uint8_t epoch_t[16];
 
-/* In the place of libc's: a write to the file @hangs waits until there is none any more. */
+/* write() replaces that of libc: a write to descriptor @hangs waits until @hangs changes. */
 static atomic_int hangs = -1;
-static atomic_int hanging;	/* so many writes */
+static atomic_int hanging;	/* number of writes that wait */
 
 ssize_t write(int fd, const void *data, size_t len)
 {
@@ -69,7 +69,7 @@ static bool same(const uint8_t *identity, const uint8_t *as)
 	return !memcmp(now, as, sizeof(now));
 }
 
-/* Another loss; the epoch was @before, and is @now. */
+/* Notes a loss. The epoch was @before, and is @now afterwards. */
 static void lose(const uint8_t *before, uint8_t *now)
 {
 	sync_errors_note("disk", one);
@@ -98,7 +98,7 @@ static void a_loss_is_remembered(void **state)
 	assert_true(same(two, two));
 }
 
-/* Of a disk: that of all on it. */
+/* A loss of a disk changes the epochs of all files on it. */
 static void a_loss_of_a_disk(void **state)
 {
 	epoch_t first, second;
@@ -122,7 +122,7 @@ static void a_loss_of_a_disk(void **state)
 	assert_false(same(one, second));
 }
 
-/* Both places are one. */
+/* Both places are the same directory. */
 static void one_place(void **state)
 {
 	epoch_t first;
@@ -135,7 +135,7 @@ static void one_place(void **state)
 	assert_true(same(one, first));
 }
 
-/* The first place is a file; or full, or gone, which looks the same from here. */
+/* The first place cannot be used, because its parent is a file. */
 static void the_other_place(void **state)
 {
 	epoch_t first, second;
@@ -147,7 +147,7 @@ static void the_other_place(void **state)
 	lose(one, first);
 	start("no/dir", "c");
 	assert_true(same(one, first));
-	/* back again: what is in either place counts */
+	/* the first place can be used again: what is in either place counts */
 	start("d", "c");
 	assert_true(same(one, first));
 	lose(first, second);
@@ -210,7 +210,7 @@ static void rubbish(void **state)
 	lose(one, first);
 	start("f", "g");
 	assert_true(same(one, first));
-	/* not followed, not waited for */
+	/* a symbolic link is not followed, and a FIFO is not waited for */
 	assert_int_equal(symlink(files_path("f/losses"), files_path("link")), 0);
 	mkdir(files_path("h"), 0755);
 	assert_int_equal(rename(files_path("link"), files_path("h/losses")), 0);
@@ -228,7 +228,7 @@ static void *note_one(void *data)
 	return NULL;
 }
 
-/* Whether all of them end while a write hangs. */
+/* All threads end while a write hangs. */
 static void ends_beside_it(pthread_t *threads, unsigned int nr)
 {
 	struct timespec until;
@@ -248,9 +248,9 @@ static void goes_on(void)
 }
 
 /*
- * A state directory that hangs keeps neither a file nor a process from ending, nor what it has
- * lost from the next process, which may be told by the other directory. Without another it is
- * given up.
+ * A state directory that hangs stops neither a thread that notes a loss nor the end of the
+ * process. The other directory tells the next process of the loss. Without another one the
+ * process does not wait for the note any longer.
  */
 static void a_place_that_hangs(void **state)
 {
@@ -286,7 +286,7 @@ static void a_place_that_hangs(void **state)
 	assert_false(same(one, before));
 }
 
-/* Its descriptor is no other file's when the write goes on. */
+/* When the write goes on, its descriptor has not become that of another file. */
 static void a_write_that_hangs_longer_than_all_files_are_open(void **state)
 {
 	struct stat st;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A peer that sends without pause keeps nobody else from their turn in the loop: not timers,
- * not other descriptors, not other sessions. Yet no completion is left lying. RDMA is a fake.
+ * A peer that sends without pause does not keep timers, other descriptors and other sessions
+ * from their turn in the loop. Yet no completion is left unread. RDMA is a fake.
  *
  * Sources: target/base/loop.c target/rdma/cq.c target/rdma/device.c target/rdma/cm.c
  *	   target/session/session_event.c
@@ -24,11 +24,11 @@
 #include "../../target/session/session.h"
 #include "fake_verbs.h"
 
-#define FLOOD_MS	10000	/* then it ends by itself, and all others have waited for it */
+#define FLOOD_MS	10000	/* most time for a flood; at its end all others have starved */
 #define SHORT_MS	20
 #define HOG_MS		7	/* more than all tasks may take at a time */
-#define LIVE_MESSAGES	200	/* in a second */
-#define TURNS		20	/* more than what is not without pause needs */
+#define LIVE_MESSAGES	200	/* per second */
+#define TURNS		20	/* of the loop; enough for anything but a flood */
 
 static struct ibv_device adapter = { .name = "fake0", .dev_name = "." };
 static struct device *dev;
@@ -46,7 +46,7 @@ static struct peer {
 
 static int64_t flood_until;
 static struct loop_timer timer;
-static bool timely;		/* the timer was not the last to get its turn */
+static bool timely;		/* the timer had its turn before the end of the flood */
 static struct loop_source other;
 static unsigned int others;	/* turns of another descriptor */
 
@@ -55,7 +55,7 @@ static bool flooding(void)
 	return loop_now() < flood_until;
 }
 
-/* As late as it likes, but not last. */
+/* The timer may be late, but has to expire during the flood. */
 static void expired(struct loop_timer *t)
 {
 	timely = flooding();
@@ -71,7 +71,7 @@ static void other_ready(struct loop_source *src)
 	others++;
 }
 
-/* Return: whether the timer and another descriptor have had their turn meanwhile. */
+/* Return: whether the timer and another descriptor have had their turn during the flood. */
 static bool others_live(void)
 {
 	timely = false;
@@ -230,7 +230,7 @@ static struct peer *queue_open(unsigned int i)
 	return p;
 }
 
-/* The last events are read while there is a queue that they are of. */
+/* Reads the last events of a queue before it is closed. */
 static void queue_close(struct peer *p)
 {
 	cq_stop(&p->cq);
@@ -266,7 +266,7 @@ static void completions_without_pause(void **state)
 }
 
 /*
- * What comes just before the queue is armed, and just after
+ * Completions that come just before the queue is armed, and just after
  */
 
 static int (*real_req_notify)(struct ibv_cq *cq, int solicited);
@@ -343,7 +343,7 @@ static int poll_fails(struct ibv_cq *cq, int max, struct ibv_wc *wc)
 	return real_poll(cq, max, wc);
 }
 
-/* At once, when there may be more, and when it has been armed. */
+/* The poll fails at once, when there may be more completions, or after the queue was armed. */
 static void a_queue_that_cannot_be_polled_fails(void **state)
 {
 	struct ibv_context_ops *ops = &fake_context()->ops;
@@ -364,7 +364,7 @@ static void a_queue_that_cannot_be_polled_fails(void **state)
 	}
 }
 
-/* Nothing is polled any more, and an event that was on its way says nothing. */
+/* A queue that was stopped is not polled any more, even if an event was on its way. */
 static void who_has_ended_is_not_heard(void **state)
 {
 	struct peer *p = queue_open(0);
@@ -438,14 +438,14 @@ static void session_close(struct session *s)
 	free(s);
 }
 
-/* As a login whose timer ends it. */
+/* The timer of a login ends it, although the peer sends without pause. */
 static void messages_without_pause(void **state)
 {
 	struct session *s = session_open(SESSION_GRANTED);
 	struct peer *p = &peers[0];
 
 	(void)state;
-	s->regions.nr = UINT32_MAX / 2;		/* so that there may be as many of them */
+	s->regions.nr = UINT32_MAX / 2;		/* allows as many messages */
 	flood_until = loop_now() + FLOOD_MS;
 	p->flood = true;
 	session_login_timer(s);
@@ -491,7 +491,7 @@ static void messages_are_counted(void **state)
 	session_close(s);
 }
 
-/* As many messages, one after the other. */
+/* Sends @nr messages, one after the other. */
 static void say(struct session *s, unsigned int nr)
 {
 	for (unsigned int i = 0; i < nr; i++) {
@@ -503,7 +503,7 @@ static void say(struct session *s, unsigned int nr)
 	}
 }
 
-/* A login may have many regions; that is nothing against who is live then. */
+/* The messages of a login with many regions do not count against the live session. */
 static void a_login_counts_for_itself(void **state)
 {
 	struct session *s = session_open(SESSION_GRANTED);
@@ -517,7 +517,7 @@ static void a_login_counts_for_itself(void **state)
 	session_close(s);
 }
 
-/* There is room for what was under way, and then for nothing more. */
+/* A session that has ended has room for messages under way, and reads none of them. */
 static void who_is_told_to_go_is_not_listened_to(void **state)
 {
 	struct session *s = session_open(SESSION_LIVE);
@@ -568,8 +568,8 @@ static void last_words_are_heard(void **state)
 }
 
 /*
- * A daemon that was stopped for long has much to hear: nobody is silent whose turn to be
- * heard has not come.
+ * A daemon that was stopped for long has many messages to read. A session does not count as
+ * silent before the daemon has read its messages.
  */
 
 static unsigned int hogs;

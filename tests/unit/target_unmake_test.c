@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What becomes of a session whose device does not let go of its objects: nothing that the
- * device may still use is freed, no export is free that may be written, and nobody waits
- * for what cannot be written any more. The device is a fake that refuses on demand. And
- * a session that the daemon cannot note as the writer.
+ * The end of a session whose device refuses to destroy objects. Memory that the device may
+ * still use is not freed. An export is not free while it may still be written, and nobody waits
+ * for an object through which nothing can be written. The device is a fake that refuses on
+ * demand. Also sessions that cannot be noted as the last writer, or that wait for the note.
  *
  * Sources: target/session/session.c target/session/session_open.c target/rdma/conn.c
  *	   target/rdma/ctrl.c
@@ -38,7 +38,7 @@ static void a_login_that_fails_is_undone(void **state)
 	assert_int_equal(device.users, 1);
 }
 
-/* The peer learns what there is too little of, and goes on with fewer queues, or without. */
+/* The peer learns that the device is full, and may go on with fewer queues, or without. */
 static void a_full_device_is_named(void **state)
 {
 	const struct wire_request req = { .kind = RDMABLK_KIND_WRITE, .queue = 2 };
@@ -68,7 +68,7 @@ static void a_full_device_is_named(void **state)
 	assert_int_equal(fake.have[ID], 1);	/* of the control queue */
 	session_end(s, RDMABLK_R_CONNECTION);
 	wait_gone();
-	/* In version 2 the initiator believes the end of the session only. */
+	/* In version 2 the initiator does not believe a reject, so the session ends, too. */
 	s = session_make(&export);
 	s->version = RDMABLK_VERSION_PROVEN;
 	fake.reason = RDMABLK_OK;
@@ -78,7 +78,7 @@ static void a_full_device_is_named(void **state)
 	wait_gone();
 }
 
-/* Rights are those of the kind of queue, and not what rdma_cm gives to all. */
+/* A queue pair gets the access rights of its kind, not those that rdma_cm gives to all. */
 static void a_queue_is_made_by_a_worker(void **state)
 {
 	struct wire_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
@@ -114,7 +114,7 @@ static void a_queue_is_made_by_a_worker(void **state)
 	wait_gone();
 }
 
-/* An adapter takes its time; meanwhile the initiator's is over. */
+/* The login ends while a slow adapter still makes its queue pair. */
 static void a_login_that_ends_is_undone_when_its_queue_is_made(void **state)
 {
 	struct session *s;
@@ -134,7 +134,7 @@ static void a_login_that_ends_is_undone_when_its_queue_is_made(void **state)
 	assert_int_equal(fake.reason, RDMABLK_R_CONNECTION);
 }
 
-/* Its queue pairs can be written through as soon as they are made: the fence ends them all. */
+/* Writes may come through a queue pair as soon as it is made, so the fence destroys it, too. */
 static void a_fence_waits_for_queues_that_are_made(void **state)
 {
 	const struct wire_request req[] = {
@@ -166,7 +166,7 @@ static void a_fence_waits_for_queues_that_are_made(void **state)
 	assert_true(LIST_EMPTY(&export.leases));
 }
 
-/* What it has kept it may write to, and tell of. */
+/* The device may still write to the memory of what it has kept, and send events. */
 static void device_goes_on(bool queue, bool completions)
 {
 	if (queue) {
@@ -186,12 +186,12 @@ static void device_goes_on(bool queue, bool completions)
 	}
 }
 
-/* The request is refused as before. */
+/* The device keeps one object of a login. Its request is refused as before. */
 static void a_login_that_cannot_be_undone_keeps_its_memory(void **state)
 {
 	(void)state;
 	for (enum object o = QP; o < ID; o++) {
-		if (o == MR)	/* of what nobody can reach any more */
+		if (o == MR)	/* memory that nobody can reach any more */
 			continue;
 		fake.refuse[o] = o == QP ? 2 : 1;
 		assert_int_equal(create(id_new()), RDMABLK_OK);
@@ -206,7 +206,7 @@ static void a_login_that_cannot_be_undone_keeps_its_memory(void **state)
 	}
 }
 
-/* Its queue pair may be written through: the export is not free before it is gone. */
+/* Writes may come through the queue pair, so the export is not free before it is destroyed. */
 static void a_queue_that_fails_to_join_is_fenced(void **state)
 {
 	const struct wire_request req = { .kind = RDMABLK_KIND_READ, .queue = 1 };
@@ -226,7 +226,7 @@ static void a_queue_that_fails_to_join_is_fenced(void **state)
 	assert_true(LIST_EMPTY(&export.leases));
 }
 
-/* Nothing of an export can be reached through it: the session is over, its memory not. */
+/* A control queue reaches nothing of an export. So the session ends; its memory is kept. */
 static void a_control_queue_that_stays_keeps_its_memory(void **state)
 {
 	struct store_ops ops = { 0 };
@@ -249,7 +249,7 @@ static void a_control_queue_that_stays_keeps_its_memory(void **state)
 	device_goes_on(true, true);
 }
 
-/* A session that is about to register; of a device that writes. */
+/* A writer's session that is about to register its memory */
 static struct session *registering(struct export *export)
 {
 	struct session *s = session_make(export);
@@ -282,7 +282,10 @@ static void count_registered(struct job *job)
 	ended_for = s->end.reason;
 }
 
-/* It gets no key, and its export is free again; the note of another cannot be removed. */
+/*
+ * The note of another writer cannot be removed. So the session gets no key, and its export is
+ * free again.
+ */
 static void who_cannot_be_noted_is_not_let_write(void **state)
 {
 	static const char * const dirs[] = {
@@ -317,7 +320,7 @@ static void who_cannot_be_noted_is_not_let_write(void **state)
 }
 
 /*
- * A state directory that does not answer
+ * A state directory that hangs
  */
 
 static struct {
@@ -338,7 +341,7 @@ static void hang_done(struct job *job)
 {
 	(void)job;
 	hanging.over = true;
-	if (!session_any())	/* or the loop ends with the session that waits */
+	if (!session_any())	/* else the end of the session that waits stops the loop */
 		loop_stop();
 }
 
@@ -404,7 +407,7 @@ static void who_needs_no_note_does_not_wait_for_one(void **state)
 	assert_int_equal(loop_run(), 0);
 	assert_int_equal(goes_on->state, SESSION_REGISTER);
 
-	/* Its end waits for the job that it has, and the fence of another does not. */
+	/* The end of a session waits for its job; the fence of another session does not. */
 	session_end(waits, RDMABLK_R_CONNECTION);
 	session_end(goes_on, RDMABLK_R_CONNECTION);
 	assert_int_equal(loop_run(), 0);
@@ -412,7 +415,7 @@ static void who_needs_no_note_does_not_wait_for_one(void **state)
 	assert_int_equal(waits->state, SESSION_CLOSING);
 	assert_false(LIST_EMPTY(&noted.leases));
 	assert_false(hanging.over);
-	fake.early = false;	/* what the other session has was there */
+	fake.early = false;	/* the objects of the other session were still there */
 	assert_waits_for(waits, "waits for the state directory /dev/null, to note who");
 	hang_end();
 	wait_gone();
@@ -420,7 +423,7 @@ static void who_needs_no_note_does_not_wait_for_one(void **state)
 	hang_close();
 }
 
-/* Its initiator may come again, and hears why not meanwhile. */
+/* Such a login times out. The export stays taken until the note has ended. */
 static void who_waits_for_a_note_too_long_has_not_logged_in(void **state)
 {
 	struct export_config ec = { .name = "d" };
@@ -453,7 +456,7 @@ static void who_waits_for_a_note_too_long_has_not_logged_in(void **state)
 	hang_close();
 }
 
-/* The last one: the workers are stopped. */
+/* Must be the last test, because it stops the workers. */
 static void the_end_does_not_wait_for_a_state_directory(void **state)
 {
 	(void)state;
@@ -469,7 +472,7 @@ static void nothing_done(struct job *job)
 	(void)job;
 }
 
-/* One thread may do all that is left while the other one still has its job of a test. */
+/* Waits for all jobs: one thread may finish the others while another still has a test's job. */
 static void wait_idle(void)
 {
 	look.expired = look_again;
@@ -480,7 +483,7 @@ static void wait_idle(void)
 	loop_timer_stop(&look);
 }
 
-/* One session of an address after the other; other addresses do not wait for that. */
+/* The sessions of one address register one after the other. Other addresses do not wait. */
 static void an_address_registers_one_session_at_a_time(void **state)
 {
 	struct job hangs[2] = { [0 ... 1] = { .run = hang_run, .done = nothing_done,
@@ -495,7 +498,8 @@ static void an_address_registers_one_session_at_a_time(void **state)
 	(void)state;
 	assert_int_equal(pipe(hanging.pipe), 0);
 	hanging.over = true;
-	hangs[1].client.s6_addr[0] = 0xfe;	/* as below */
+	/* Another client than that of the first, so that its turn is before the sessions'. */
+	hangs[1].client.s6_addr[0] = 0xfe;
 	worker_submit(&hangs[0]);
 	worker_submit(&hangs[1]);
 	come_from(first, 1);
@@ -510,7 +514,7 @@ static void an_address_registers_one_session_at_a_time(void **state)
 	assert_true(first->busy && other->busy);
 	assert_false(next->busy || gone_early->busy);
 
-	/* One that ends has no turn any more. */
+	/* A session that ends loses its turn. */
 	went_on = 0;
 	session_end(gone_early, RDMABLK_R_CONNECTION);
 	assert_int_equal(write(hanging.pipe[1], "  ", 2), 2);
@@ -523,7 +527,7 @@ static void an_address_registers_one_session_at_a_time(void **state)
 	close(hanging.pipe[1]);
 }
 
-/* The completions of so many hardware queues do not fit; those of fewer may. */
+/* The completion queue is too short for so many hardware queues; fewer may fit. */
 static void a_short_completion_queue_is_a_full_device(void **state)
 {
 	struct export_config ec = { .name = "d" };
@@ -555,7 +559,7 @@ static void granted(struct job *job)
 	session_end(s, RDMABLK_R_CONNECTION);
 }
 
-/* It lasts longer than a login may otherwise, because the export is large. */
+/* The registration of a large export may take longer than a login may otherwise. */
 static void a_registration_is_no_part_of_the_time_for_a_login(void **state)
 {
 	struct job hangs[2] = { [0 ... 1] = { .run = hang_run, .done = nothing_done,
@@ -569,7 +573,7 @@ static void a_registration_is_no_part_of_the_time_for_a_login(void **state)
 	(void)state;
 	assert_int_equal(pipe(hanging.pipe), 0);
 	hanging.over = true;
-	/* Of another client than the first, so that its turn is before that of the session. */
+	/* Another client than that of the first, so that its turn is before the session's. */
 	hangs[1].client.s6_addr[0] = 0xfe;
 	worker_submit(&hangs[0]);
 	worker_submit(&hangs[1]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Visits: a host without an export sees the exports that it may use, page by page, and who uses
- * them. It may borrow memory that is nobody's. It gets nothing else, costs no more than a login,
+ * A visit sees the exports that its host may use, page by page, and whether they are in use. It
+ * may borrow memory that belongs to no export. It gets nothing else, costs no more than a login,
  * and ends. The adapter, librdmacm and the clock are fakes.
  *
  * Sources: target/session/login.c target/session/visit.c target/session/session.c
@@ -12,7 +12,7 @@
 #include "../../target/session/session_audit.h"
 #include "target_login2.h"
 
-/* HELLO of a visit, changed or not; what comes of it is the caller's. */
+/* Fills HELLO of a visit; the caller may change it, and sends it. */
 static struct peer *visit_hello(unsigned int key)
 {
 	struct peer *p = begin(key);
@@ -97,7 +97,7 @@ static void a_host_sees_what_it_may_use(void **state)
 	home = visit(HOME_KEY);
 	assert_string_equal(names_after(home, ""), "a b first ");
 	assert_string_equal(names_after(home, "a"), "b first ");
-	/* a name that is not there, and one that it may not use, are the same */
+	/* a name that does not exist looks like one that the host may not use */
 	assert_string_equal(names_after(home, "aa"), "b first ");
 	assert_string_equal(names_after(home, "zz"), "");
 	named = visit(NAMED_KEY);
@@ -155,7 +155,7 @@ static void a_host_sees_who_uses_an_export(void **state)
 	assert_int_equal(flags_of(home, ""), RDMABLK_LISTED_HERE);
 	assert_int_equal(flags_of(reader, ""), RDMABLK_GRANT_READ_ONLY |
 			 RDMABLK_LISTED_ELSEWHERE | RDMABLK_LISTED_WRITTEN);
-	/* and a visit is no use of anything */
+	/* a visit does not count as a user */
 	assert_int_equal(session_users(export_find("first")), 1);
 }
 
@@ -191,7 +191,7 @@ static void a_visit_gets_nothing_else(void **state)
 	join_sign(p, data);
 	ask(data);
 	assert_int_equal(data->refused, RDMABLK_R_JOIN_SESSION);
-	/* nor does a session that has an export look round */
+	/* a session with an export may not ask for the list */
 	p = log_in(HOME_KEY);
 	get.after[1] = 0;
 	say_sealed(p, &get, sizeof(get));
@@ -229,7 +229,7 @@ static uint64_t refusals(void)
 #define VISIT_MS	90000U	/* as in session.c */
 #define VISIT_SILENT_MS	5000
 
-/* Each message renews its time, within a bound, and it is neither a login nor a refusal. */
+/* Each message extends a visit, within a limit. A visit is neither a login nor a refusal. */
 static void a_visit_ends(void **state)
 {
 	struct rdmablk_command logout = { .hdr = head(RDMABLK_MSG_COMMAND, sizeof(logout)),
@@ -261,7 +261,7 @@ static void a_visit_ends(void **state)
 	freeze(false);
 }
 
-/* Whatever the times of logins are, a visit that speaks lasts a minute, and not for ever. */
+/* Whatever the timeouts of logins are, a visit that speaks lasts a minute, but has a limit. */
 static void a_visit_measures_for_a_minute(void **state)
 {
 	const uint64_t hello_ms = cfg.hello_ms, login_ms = cfg.login_ms;
@@ -352,7 +352,7 @@ static void leave(struct peer *p)
 	WAIT_FOR(le32toh(p->answer.hdr.generation) == 9);
 }
 
-/* The visitor has received all messages. */
+/* The visitor receives all messages, so that their sends complete. */
 static void arrive(const struct peer *p)
 {
 	struct session *s = session_of(p);
@@ -372,7 +372,7 @@ static bool is_zero(const uint8_t *bytes, size_t nr)
 	return !nr;
 }
 
-/* Memory of nothing else, in a domain of nobody else; its key ends with the visit. */
+/* The memory and its protection domain belong to the visit alone; the key ends with it. */
 static void a_visit_borrows_memory(void **state)
 {
 	struct peer *p = visit(HOME_KEY), *other = visit(HOME_KEY);
@@ -397,10 +397,10 @@ static void a_visit_borrows_memory(void **state)
 	assert_int_equal(atomic_load(&lent.nr), before + 1);
 	assert_int_equal(access_on(p), IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
 	assert_int_equal(access_on(other), 0);
-	/* it keeps no disk away */
+	/* lent memory does not count against disks */
 	assert_int_equal(quota_lent(), WANTED);
 	assert_int_equal(quota_taken()->bytes, 0);
-	/* When the visitor hears of the end, the key is gone. */
+	/* When the visitor learns of the end, the key is gone. */
 	leave(p);
 	assert_int_equal(atomic_load(&lent.nr), before);
 	assert_int_equal(quota_lent(), 0);
@@ -432,7 +432,7 @@ static void a_visit_borrows_what_there_is(void **state)
 	assert_int_equal(le32toh(borrow(visit(NAMED_KEY), WANTED)->bytes), WANTED);
 }
 
-/* What cannot be made takes nothing, and leaves nothing. */
+/* A region that cannot be made takes no quota, and leaves no memory behind. */
 static void a_region_that_fails_is_none(void **state)
 {
 	struct peer *p = visit(HOME_KEY);
@@ -456,7 +456,7 @@ static void a_region_that_fails_is_none(void **state)
 	assert_int_equal(quota_lent(), 0);
 }
 
-/* A host, an address and all have so many regions at once, whatever their size is. */
+/* The number of regions of a host, of an address and of all is limited, whatever their size. */
 static void regions_are_few(void **state)
 {
 	const unsigned int all = QUOTA_SCRATCH, nr = all + 3;
@@ -535,7 +535,7 @@ static unsigned int refuses_memory(struct peer *p)
 	return le16toh(p->scratch.reason);
 }
 
-/* Nobody gets memory who could not have a session, unless a key says who it is. */
+/* A visitor without a key gets memory only if its address may use at least one export. */
 static void a_stranger_borrows_nothing(void **state)
 {
 	struct export_config *first = export_find("first")->cfg;
@@ -546,7 +546,7 @@ static void a_stranger_borrows_nothing(void **state)
 	assert_int_equal(refuses_memory(open_visit(9)), RDMABLK_R_NO_EXPORT);
 	assert_int_equal(refuses_memory(open_visit(0x0a000001)), RDMABLK_OK);
 	assert_int_equal(le32toh(borrow(visit(HOME_KEY), WANTED)->bytes), WANTED);
-	/* one is enough */
+	/* one export is enough */
 	add("open", "", "home");
 	assert_int_equal(refuses_memory(open_visit(9)), RDMABLK_OK);
 	drop("open");
@@ -569,7 +569,7 @@ static void a_visit_asks_once(void **state)
 	assert_closed(p, RDMABLK_R_STATE, true);
 	hang_up(p);
 	assert_int_equal(atomic_load(&lent.nr), before);
-	/* not even while a worker makes the first one, whose end comes before CLOSE */
+	/* nor while a worker still makes the first region, which is gone before CLOSE is sent */
 	p = visit(HOME_KEY);
 	say_scratch_get(p, WANTED);
 	say_scratch_get(p, WANTED);
@@ -620,7 +620,7 @@ static void a_write_is_no_message(void **state)
 	}
 }
 
-/* As many visits as sessions; none of them keeps a session away. */
+/* There may be as many visits as sessions, and a visit takes no session's place. */
 static void visits_are_counted(void **state)
 {
 	struct peer *p, *home = visit(HOME_KEY);
@@ -657,7 +657,7 @@ static bool is_behind(const struct store *store)
 	return store;
 }
 
-/* While a device may come back to flush, logins go on; a visit is none of those. */
+/* A shutdown waits for devices that may come back to flush: logins go on, but visits end. */
 static void a_shutdown_ends_visits(void **state)
 {
 	struct peer *p = visit(HOME_KEY), *login = begin(HOME_KEY);
@@ -677,7 +677,7 @@ static void a_shutdown_ends_visits(void **state)
 	store->ops = memory;
 }
 
-/* What it was told holds while its key does, and so does what it was lent. */
+/* A visit, and the memory that it was lent, lasts no longer than the key of its host. */
 static void a_key_that_ends_ends_the_visit(void **state)
 {
 	struct peer *p = visit(NAMED_KEY);
@@ -693,7 +693,7 @@ static void a_key_that_ends_ends_the_visit(void **state)
 
 #define LINGER_MS	1000	/* as in session.c */
 
-/* The clock stands still: no timer has helped. */
+/* Return: whether the peer is gone. The clock stands still, so no timer can end it. */
 static bool is_gone_now(const struct peer *p)
 {
 	for (unsigned int turns = 0; turns < 1000000 && !atomic_load(&p->gone); turns++)
@@ -702,8 +702,8 @@ static bool is_gone_now(const struct peer *p)
 }
 
 /*
- * A visit with requests under way hears why it ends: its key ends when CLOSE has arrived, when
- * the visitor is gone, or after a second. Nothing is said twice.
+ * A visit that may have requests under way gets CLOSE before its memory goes. The memory's key
+ * ends when CLOSE has arrived, when the visitor is gone, or after a second. CLOSE is sent once.
  */
 static void a_visit_hears_why_it_ends(void **state)
 {
@@ -740,7 +740,7 @@ static void a_visit_hears_why_it_ends(void **state)
 	}
 }
 
-/* One that has logged out has nothing under way: the answer says that the key is gone. */
+/* A visit that logs out has nothing under way: its key is gone when the answer comes. */
 static void a_visit_that_leaves_has_no_key(void **state)
 {
 	struct peer *p = visit(HOME_KEY);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The watchdog: systemd hears that the loop turns, and nothing when it is not asked for;
- * a thread that does not answer is reported, again, and when it answers again. Time is
- * the test's.
+ * The watchdog tells systemd that the loop turns, but only if systemd has asked for it. A
+ * thread that does not answer is reported repeatedly, and also when it answers again. The test
+ * decides how time passes.
  *
  * Sources: target/base/watchdog.c
  * Libraries: libsystemd

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Workers are fair: of the jobs of one kind each client that waits gets its turn, whatever
- * the others have submitted, and the jobs of one client run in their order. Their threads
- * have names and leave signals to the loop. A kind that ends no job for long is reported.
+ * Workers are fair: among the jobs of one kind each client gets its turn, whatever others have
+ * submitted, and the jobs of one client run in their order. The threads of workers have names
+ * and leave signals to the loop. A kind that ends no job for long is reported.
  *
  * Sources: target/base/worker.c target/base/thread.c
  */
@@ -28,9 +28,9 @@
 
 #define MANY	100U
 #define ONE	JOB_NOTE	/* a kind with one thread: the order shows */
-#define SECONDS	60		/* then a test that waits for ever is ended */
+#define SECONDS	60		/* after which a test that hangs is ended */
 
-/* In the place of libc's: the test's time goes on when it says so. */
+/* clock_gettime() replaces that of libc: time passes only when the test says so. */
 static struct timespec now;
 
 int clock_gettime(clockid_t clock, struct timespec *ts)
@@ -97,7 +97,7 @@ static void submit(uint8_t client, unsigned int nr)
 	worker_submit(&step_new(client, nr, step_run)->job);
 }
 
-/* The thread is busy for @client until all that the test submits is submitted. */
+/* Keeps the thread busy with a job of @client until the test has submitted all jobs. */
 static void hold(uint8_t client)
 {
 	seen.ran = 0;
@@ -115,7 +115,7 @@ static void run_all(void)
 	assert_true(worker_idle());
 }
 
-/* Return: how many ran before it. */
+/* Return: how many jobs ran before job @nr. */
 static unsigned int place(unsigned int nr)
 {
 	unsigned int i = 0;
@@ -126,7 +126,7 @@ static unsigned int place(unsigned int nr)
 	return i;
 }
 
-/* Whenever it comes: one that waits may be before it, besides the one that runs. */
+/* At most one waiting job runs before it, whenever it is submitted. */
 static void one_job_of_another_client_goes_first(void **state)
 {
 	(void)state;
@@ -175,7 +175,7 @@ static void new_clients_do_not_starve_an_old_one(void **state)
 	for (unsigned int i = 0; i < MANY; i++)
 		submit((uint8_t)(10 + i), 1000 + i);
 	run_all();
-	/* once for each round of all the others, who have one round */
+	/* one turn per round of all clients; the others have only one round */
 	assert_int_equal(place(1), 0);
 	assert_int_equal(place(2), MANY + 1);
 	assert_int_equal(place(10), MANY + 9);
@@ -218,14 +218,14 @@ static void owned_run(struct job *job)
 	free(step);
 }
 
-/* Its jobs run in their order, belong to their owner, and are all done when it has ended. */
+/* Jobs of a worker run in order, and their owner frees them. worker_end() waits for all. */
 static void a_worker_ends_when_its_jobs_have_run(void **state)
 {
 	struct worker w;
 
 	(void)state;
 	worker_init(&w, "owned", 1);
-	assert_true(worker_end(&w, 0));		/* it has had no thread */
+	assert_true(worker_end(&w, 0));		/* it never had a thread */
 	worker_init(&w, "owned", 1);
 	seen.ran = 0;
 	for (unsigned int i = 0; i < MANY; i++) {
@@ -241,7 +241,7 @@ static void a_worker_ends_when_its_jobs_have_run(void **state)
 		assert_int_equal(seen.order[i], i);
 }
 
-/* Not for longer than asked; it may be waited for again. */
+/* worker_end() waits no longer than asked, and may be called again. */
 static void a_worker_that_hangs_is_not_waited_for(void **state)
 {
 	struct job job = { .run = gate_run };
@@ -307,7 +307,7 @@ static void a_kind_that_ends_jobs_is_not_reported(void **state)
 	assert_true(worker_idle());
 }
 
-/* Opening a store may take hours. */
+/* A job of the administrator is not reported: opening a store may take hours. */
 static void the_administrator_may_wait(void **state)
 {
 	struct step *step = step_new(0, 0, gate_run);
@@ -337,7 +337,7 @@ static int begin(void **state)
 	       worker_start();
 }
 
-/* The time is the clock's again: worker_stop() waits until a moment that is to come. */
+/* Sets the time ahead of the real clock, because worker_stop() waits until a moment in future. */
 static int end(void **state)
 {
 	(void)state;
