@@ -313,7 +313,7 @@ static void no_session_without_memory(void **state)
 	close_store();
 }
 
-/* This happens when an export is refused after its store was opened, because of its UUID. */
+/* A store is not attached if its export is refused after the open, because of its UUID. */
 static void a_store_ends_that_was_never_attached(void **state)
 {
 	(void)state;

@@ -166,7 +166,7 @@ static void who_does_not_know_a_key_gets_a_challenge_and_no_more(void **state)
 	/* the right key from the wrong address */
 	p = begin_from(HOME + 1, HOME_KEY);
 	assert_unknown(p);
-	/* too late */
+	/* the key has ended */
 	later = true;
 	assert_unknown(begin(HOME_KEY));
 	later = false;

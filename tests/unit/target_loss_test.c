@@ -383,7 +383,7 @@ static void a_cached_file_tells_others_of_its_disk(void **state)
 	snprintf(rules, sizeof(rules), "%s", files_path("rules"));
 	files_text(rules, "sync error ENOSPC\n");
 	full_config(c->path)->fault = rules;
-	sync_errors_exit();	/* nothing but cached files is open from here on */
+	sync_errors_exit();	/* the cached file opens the notes again */
 	assert_int_equal(full_open(&c->s, &full_ec), 0);
 	noted = notes();
 	assert_int_not_equal(flush_piece(c, 0, 3), RDMABLK_OK);

@@ -298,7 +298,7 @@ static int syncs(void)
 	return readies;
 }
 
-/* Only the first FLUSH does: the page cache may have data from before the file was opened. */
+/* The first FLUSH syncs, because the page cache may have data from before the open. */
 static void a_flush_of_nothing_syncs_nothing(void **state)
 {
 	(void)state;

@@ -126,7 +126,7 @@ static unsigned int place(unsigned int nr)
 	return i;
 }
 
-/* At most one waiting job runs before it, whenever it is submitted. */
+/* At most one waiting job runs before that of another client, whenever that is submitted. */
 static void one_job_of_another_client_goes_first(void **state)
 {
 	(void)state;
