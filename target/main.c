@@ -67,9 +67,9 @@
 
 #define SHUTDOWN_MS	5000
 #define CACHE_MS	60000	/* for initiators to flush and log out, and for syncs */
-#define REST_MS		2000	/* until sessions must end after their store threads */
-#define LOOK_MS		20	/* whether the last file is up to date */
-#define LATE_MS		1000	/* whether those that flush do still */
+#define REST_MS		2000	/* for sessions to end after their store threads */
+#define LOOK_MS		20	/* between looks whether the last file is up to date */
+#define LATE_MS		1000	/* between looks whether sessions still flush */
 
 static void signal_ready(struct loop_source *src);
 static void shutdown_timer_expired(struct loop_timer *timer);
@@ -78,13 +78,13 @@ static struct {
 	struct config cfg;
 	struct loop_source signals;
 	struct loop_timer timer;
-	bool stopping;		/* a signal has asked for it */
-	bool flushing;		/* only sessions with something to flush are waited for */
+	bool stopping;		/* the shutdown has begun */
+	bool flushing;		/* waits only for sessions with something to flush */
 	bool closing;		/* every session has been told to end */
-	int64_t reported;		/* when it was said last what is waited for, ms */
-	int64_t deadline;	/* of those that are waited for, ms */
+	int64_t reported;		/* when the log last said what the shutdown waits for, ms */
+	int64_t deadline;	/* when the wait for sessions ends, ms */
 	int64_t closed;		/* when every session was told to end, ms */
-	unsigned int reloads;	/* that SIGHUP has asked for */
+	unsigned int reloads;	/* reloads asked for by SIGHUP and not done yet */
 } daemon_state = {
 	.signals = { .fd = -1, .ready = signal_ready },
 	.timer = { .expired = shutdown_timer_expired },
@@ -184,7 +184,7 @@ static void session_gone(void)
 		close_sessions();
 }
 
-/* The time of sessions that have something to flush is over, unless they are flushing. */
+/* Ends sessions whose time to flush is over. Return: how many go on, because they are flushing */
 static unsigned int end_late(unsigned int nr)
 {
 	unsigned int late = session_end_late(NULL, RDMABLK_R_SHUTDOWN);
@@ -195,7 +195,7 @@ static unsigned int end_late(unsigned int nr)
 	return late;
 }
 
-/* The time of sessions that have nothing to flush is over. */
+/* The time of sessions with nothing to flush is over. Called again until none has to flush. */
 static void drained(void)
 {
 	int64_t now = loop_now(), left = daemon_state.deadline - now;
@@ -219,7 +219,7 @@ static void drained(void)
 			log_info("waiting for the initiators of %u exports to come back",
 				 away);
 	}
-	/* Longer than until stores_left() says it for the first time, if that is next. */
+	/* Enough until stores_left() extends the time for the first time, if that is next. */
 	sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%llu",
 		   (unsigned long long)(left + 2 * SHUTDOWN_MS) * 1000);
 	daemon_state.flushing = true;
@@ -267,7 +267,7 @@ static void reload(uid_t uid)
 
 	log_info("SIGHUP: looking at the configuration and the files again");
 	audit_reopen();		/* also when the next line returns */
-	if (daemon_state.reloads == 2)	/* one of them has not begun: it will see it all */
+	if (daemon_state.reloads == 2)	/* the second has not begun, and will see all changes */
 		return;
 	a = admin_alloc(ADMIN_RELOAD);
 	if (!a)
@@ -276,7 +276,7 @@ static void reload(uid_t uid)
 	a->done = reload_done;
 	a->uid = uid;
 	a->by_signal = true;
-	a->patient = true;	/* there is nobody to be told to try again */
+	a->patient = true;	/* a signal gets no answer that says "try again" */
 	admin_submit(a);
 }
 
@@ -308,7 +308,7 @@ static void command_ended(void)
 		shutdown_begin("the command is over");
 }
 
-/* Its process is made before anything else. */
+/* Makes the command's process, before there are threads, a sandbox or keys. */
 static int prepare_command(const struct config *cfg)
 {
 	const char *at = cfg->listen[0].text, *export = TAILQ_FIRST(&cfg->exports)->name;
@@ -325,7 +325,7 @@ static int prepare_command(const struct config *cfg)
 
 static atomic_int early_status = EXIT_DONE;
 
-/* Exports are being filled, which may take hours; nobody has any of them yet. */
+/* Ends the process at once: filling the exports may take hours, and no session has one yet. */
 static void early_signal(int signo)
 {
 	static const char text[] = "rdmablkd: ended by a signal before it was ready\n";
@@ -342,7 +342,7 @@ static int early_signals_init(void)
 
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
-	sigaddset(&set, SIGHUP);	/* it keeps until there is something to look at */
+	sigaddset(&set, SIGHUP);	/* stays pending until the daemon can reload */
 	return sigprocmask(SIG_BLOCK, &set, NULL) || sigaction(SIGTERM, &action, NULL) ||
 	       sigaction(SIGINT, &action, NULL) ? -errno : 0;
 }
@@ -422,9 +422,9 @@ static void late_signals_init(void)
 	sigset_t set;
 	int ret;
 
-	/* Return: exit status of the process if a signal ends it now. */
+	/* From here on early_signal() ends the process as one that has failed. */
 	atomic_store(&early_status, EXIT_FAILED);
-	if (daemon_state.signals.fd < 0)	/* early_signal() is still there */
+	if (daemon_state.signals.fd < 0)	/* early_signal() is still the handler */
 		return;
 	ret = late_signals_start(daemon_state.stopping, staged_abandon);
 	if (!ret)
@@ -467,7 +467,7 @@ static bool tear_down(void)
 	return kept;
 }
 
-/* Also on file systems that are mounted by now: what is mounted later is not kept. */
+/* Keeps the use of state directories. A file system that is mounted there later is not covered. */
 static int keep_states(const struct config *cfg)
 {
 	const struct export_config *ec;
@@ -540,11 +540,10 @@ static void allow_descriptors(void)
 }
 
 /*
- * Without threads, which would have to wait for the search.
+ * Before there are threads, because they would have to wait for the search of crypto_start().
  *
- * What a login derives from its key is on the heap for a while, and so are the keys of
- * sessions. A core dump would have them. One byte, because a dump to a pipe ignores a limit of
- * none.
+ * The heap has the keys of sessions, and for a while what a login derives from its key. So core
+ * dumps are forbidden. The limit is one byte, because a dump to a pipe ignores a limit of zero.
  */
 static int start_crypto(const struct config *cfg)
 {
@@ -638,7 +637,7 @@ static int check_export(const struct config *cfg, const struct export_config *ec
 	return numa_find(cfg, ec, &place) ?: ret;
 }
 
-/* Of hosts; prints each problem. */
+/* Checks the keys of hosts; prints each problem. */
 static int check_keys(struct config *cfg)
 {
 	struct host_table *table = host_load(cfg, HOST_KEEP_NONE);

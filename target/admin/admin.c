@@ -42,17 +42,17 @@ static struct {
 	struct job job;
 	char *text;			/* complaints about the configuration */
 	int ret;
-	bool removing;			/* what is not in @fresh; first of all */
-	unsigned int generation;	/* of exports that need no look any more */
-	struct admin_change *change;	/* under way */
-	const char *action;		/* of it */
+	bool removing;			/* first phase: removes exports that @fresh lacks */
+	unsigned int generation;	/* @reload of exports that need no look any more */
+	struct admin_change *change;	/* report line of the step under way */
+	const char *action;		/* @action of @change if the step succeeds */
 	bool looping;			/* reload_on() takes steps */
-	bool again;			/* it goes on: the last step is over */
-	struct export *growing;		/* under way, last of all */
-	uint64_t size;			/* of it, before */
+	bool again;			/* a step ended inside reload_on(): it takes the next */
+	struct export *growing;		/* export that the step under way lets grow */
+	uint64_t size;			/* size of @growing before, bytes */
 } reload;
 
-/* Numbers of [target] that count from the next time they are looked at */
+/* Numbers of [target] that a reload may change, because the daemon reads them at each use */
 static const struct {
 	const char *name;
 	size_t offset;
@@ -108,8 +108,9 @@ static void needs_restart(const char *name, bool same)
 }
 
 /*
- * Until the restart every host could use what the new configuration gives to hosts with a key.
- * So exports are neither added nor changed, and networks stay as they are.
+ * The daemon goes on with auth = none until its restart, and would give every host what the new
+ * configuration gives to hosts with a key. So exports are neither added nor changed, and
+ * networks stay as they are.
  */
 static bool waits_for_keys(void)
 {
@@ -181,8 +182,8 @@ static void reload_settings(struct config *is, const struct config *fresh)
 static bool reload_step(void);
 
 /*
- * Goes on in a loop, not by recursion: a step may end at once, and calls this while the loop still
- * waits for its return.
+ * Takes steps in a loop, not by recursion: a step may end at once, and then calls this function
+ * before reload_step() has returned.
  */
 static void reload_on(void)
 {
@@ -225,7 +226,7 @@ static struct export_config *fresh_by_name(const char *name)
 	return NULL;
 }
 
-/* One of the configuration, and not of the new one. */
+/* Return: the next configured export that the new configuration lacks; or NULL */
 static struct export *next_gone(void)
 {
 	struct export *e;
@@ -240,7 +241,7 @@ static struct export *next_gone(void)
 	return NULL;
 }
 
-/* One that nothing was done to. */
+/* Return: the next export that this reload has not handled yet; or NULL */
 static struct export *next_untouched(void)
 {
 	struct export *e;
@@ -324,7 +325,7 @@ static bool may_change(const struct export *e, const struct export_config *ec)
 		same_text(e->cfg->allow_address, ec->allow_address));
 }
 
-/* One of the new configuration. Return: whether nothing is to be waited for */
+/* Applies one export of the new configuration. Return: true: done; false: a step has begun. */
 static bool reload_one(struct export_config *ec)
 {
 	struct export *e = export_by_name(ec->name);
@@ -462,8 +463,8 @@ static void patience_over(struct loop_timer *timer);
 static struct {
 	struct config *cfg;
 	struct admin_queue queue;	/* the first is under way */
-	struct loop_timer patience;	/* of those that wait */
-	bool late;			/* it is over */
+	struct loop_timer patience;	/* how long the others wait for the first */
+	bool late;			/* @patience has expired */
 } admin = {
 	.queue = TAILQ_HEAD_INITIALIZER(admin.queue),
 	.patience = { .expired = patience_over },
@@ -481,7 +482,7 @@ void admin_init(struct config *cfg)
 	admin_save_init(cfg);
 }
 
-/* Joins complaints of a line each in one line. */
+/* Joins the lines of a text into one line. */
 static void one_line(char *text)
 {
 	size_t len = strlen(text);
@@ -513,7 +514,7 @@ static void request_over(int ret)
 	request_begin();
 }
 
-/* One that never began */
+/* Ends the first request, for which nothing was done. */
 static void refuse(int error)
 {
 	request_over(error);

@@ -14,13 +14,13 @@
 
 static struct {
 	struct config *cfg;
-	struct admin *a;		/* that adds a host */
+	struct admin *a;		/* request that adds a host */
 	admin_then then;
 	struct job job;
 	struct config fresh;		/* has only the new host */
-	char *text;			/* complaints about it */
-	size_t len;			/* of that; the stream writes it until it is closed */
-	struct host_table *table;	/* that is not in force yet */
+	char *text;			/* complaints about @fresh */
+	size_t len;			/* bytes of @text; set by the stream until it is closed */
+	struct host_table *table;	/* new table, not in force yet */
 } change;
 
 /**

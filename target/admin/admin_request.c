@@ -14,7 +14,7 @@
  * admin_alloc - a new request
  * @op: what it asks for
  *
- * Return: zeroed but for that, or NULL.
+ * Return: the request, zeroed except for its kind; NULL: out of memory.
  */
 struct admin *admin_alloc(enum admin_op op)
 {
@@ -52,8 +52,8 @@ void admin_free(struct admin *a)
 /**
  * admin_change_new - a line in the report of a request
  * @a: request; gets the line
- * @name: of what is changed
- * @thing: kind of that
+ * @name: name of the thing that changes
+ * @thing: kind of the thing
  *
  * Return: the line, to be filled, or NULL.
  */

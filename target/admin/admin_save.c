@@ -28,8 +28,8 @@ static struct {
 	admin_then then;
 	struct job job;
 	struct config fresh;		/* what the files say */
-	char *complaints;		/* about them, or about the text */
-	size_t len;			/* of that; the stream writes it until it is closed */
+	char *complaints;		/* about the files, or about the text */
+	size_t len;			/* bytes of @complaints; set by the stream */
 	int ret;
 } save;
 
@@ -55,7 +55,7 @@ static void unsaved(enum admin_thing thing, const char *name, const char *fmt, .
 	va_end(args);
 }
 
-/* Is a section in the file that is to be replaced? */
+/* Whether a section comes from the file that "save" replaces */
 static bool is_ours(const char *where)
 {
 	char begin[CONFIG_WHERE];
@@ -88,7 +88,7 @@ static const struct host_config *host_in(const struct config *cfg, const char *n
  * The text
  */
 
-/* Is a line about what may have been changed since? */
+/* Whether a line sets a key that may have changed at run time */
 static bool is_changeable(const char *line)
 {
 	return !strncmp(line, "size = ", 7) || !strncmp(line, "allow = ", 8);
@@ -108,7 +108,7 @@ static void write_export(FILE *out, const struct export_config *ec)
 		fprintf(out, "allow = %s\n", ec->allow);
 }
 
-/* An export of a file that is the administrator's own */
+/* Reports how an export differs from the administrator's own file, which "save" leaves alone. */
 static void compare(const struct export_config *is, const struct export_config *said)
 {
 	if (!same_text(is->allow, said->allow))
@@ -161,7 +161,7 @@ static void check_section(const char *kind, const char *name, bool same)
 			"%s %s: a value of it cannot be written in a file\n", kind, name);
 }
 
-/* Reads the text again, and compares what comes of it. */
+/* Parses the text, and compares its sections with the exports and hosts of the daemon. */
 static void check_text(char *text)
 {
 	FILE *in = fmemopen(text, strlen(text), "r");

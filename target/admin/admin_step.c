@@ -8,10 +8,10 @@
  * one. A worker has an export from admin_work() to work_done(), and the loop does not touch
  * its store meanwhile.
  *
- * Sessions of an export that goes are told to drain first. Those that have something to
- * flush do so and log out, and get ADMIN_FLUSH_MS for it, or as long as a FLUSH takes that
- * is under way then; the others get as long as at a shutdown. What they leave unflushed
- * nevertheless is the store's to bring up to date before it is closed.
+ * Before an export goes, its sessions are told to drain. Sessions with unflushed writes get
+ * ADMIN_FLUSH_MS to flush and log out, and longer while a FLUSH is under way; the others get as
+ * long as at a shutdown. Data that is still unflushed then goes to the file when the store is
+ * closed.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 #include "export/host.h"
 #include "session/session.h"
 
-#define LATE_MS		1000	/* whether those that flush longer do still */
+#define LATE_MS		1000	/* between looks at sessions that flush for longer */
 
 static void drain_expired(struct loop_timer *timer);
 
@@ -36,7 +36,7 @@ static struct {
 	struct export_config *ec;
 	bool adding;
 	admin_then then;
-	void (*vacated)(void);		/* set while sessions are waited for */
+	void (*vacated)(void);		/* set while the step waits for the end of sessions */
 	struct loop_timer timer;
 	int64_t deadline;
 	struct job job;
@@ -44,9 +44,9 @@ static struct {
 	void (*worked)(int ret);
 	int ret;
 	char why[ADMIN_WHY];
-	char begin_why[ADMIN_WHY];	/* of export_begin(), while the store is closed again */
+	char begin_why[ADMIN_WHY];	/* error of export_begin(), until the store is closed */
 	int closed;			/* -errno: the file of the closed store lacks data */
-	char closed_why[ADMIN_WHY];	/* the text of that */
+	char closed_why[ADMIN_WHY];	/* text of @closed */
 } step = {
 	.timer = { .expired = drain_expired },
 };
@@ -84,7 +84,7 @@ const char *admin_said(void)
 }
 
 /**
- * admin_step_export - what is at work
+ * admin_step_export - the export that a step changes
  *
  * Return: the export of the step, or NULL: no step is under way.
  */
@@ -149,8 +149,8 @@ static void closed(int ret)
 }
 
 /*
- * What the step has done after it has closed a store whose file lacks data: the step has failed
- * in any case. Return: -errno
+ * Words the error of a step that has closed a store whose file lacks data. Such a step has
+ * failed, even if all else succeeded. Return: -errno
  */
 static int lacks_data(int ret)
 {
@@ -237,7 +237,7 @@ static void open_failed(int ret)
 static void begin_failed(int ret)
 {
 	(void)ret;
-	admin_say("%s", step.begin_why);	/* closing has taken its place */
+	admin_say("%s", step.begin_why);	/* closing has replaced the text */
 	open_failed(-EIO);
 }
 
@@ -271,7 +271,7 @@ static void begin_open(void)
  * admin_add - a new export
  * @ec: checked, its name not in use; is taken
  * @by_hand: it is in no configuration
- * @then: when it can be had, or not: then it is gone
+ * @then: upcall. 0: the export is ready for sessions; -errno: there is no such export
  */
 void admin_add(struct export_config *ec, bool by_hand, admin_then then)
 {
@@ -311,7 +311,7 @@ void admin_session_gone(void)
 	look_for_end();
 }
 
-/* The time of those that have nothing to flush is over, or that of all. */
+/* The time is over: first that of sessions with nothing to flush, at @deadline that of all. */
 static void drain_expired(struct loop_timer *timer)
 {
 	int64_t left = step.deadline - loop_now();
@@ -386,8 +386,8 @@ static void remove_vacated(void)
  * admin_remove - forget an export
  * @e: export, EXPORT_READY or EXPORT_CLOSED
  * @force: end its sessions, and expect no device back
- * @then: when its store is closed; -errno and no such export any more: its file could not be
- *	brought up to date; or when it stays
+ * @then: upcall. 0: the export is gone, its store closed. -errno: the export stays; or it is
+ *	gone, but its file could not be brought up to date
  */
 void admin_remove(struct export *e, bool force, admin_then then)
 {
@@ -421,11 +421,11 @@ static void reopen_vacated(void)
 /**
  * admin_reopen - close the store of an export and open it again
  * @e: export, EXPORT_READY or EXPORT_CLOSED
- * @ec: what it is from then on; is taken, unless it is that of @e
+ * @ec: its configuration from then on; is taken, unless it is that of @e
  * @force: end its sessions, and expect no device back
- * @then: when it can be had again; or cannot, and is EXPORT_CLOSED; or as it was, when
- *	it is in use. -errno and EXPORT_READY: it can be had again, but its file could not be
- *	brought up to date when it was closed
+ * @then: upcall. 0: the export is ready again. -errno: it is in use, and as it was; or it
+ *	could not be opened, and is EXPORT_CLOSED; or it is ready again, but its file could
+ *	not be brought up to date when it was closed
  */
 void admin_reopen(struct export *e, struct export_config *ec, bool force,
 		  admin_then then)
@@ -472,7 +472,7 @@ static void grown(struct export *e, int ret)
 		over(ret);
 		return;
 	}
-	/* Nobody uses it: it may get smaller, too. */
+	/* No session uses the export, so it may get smaller, too. */
 	step.why[0] = '\0';
 	admin_reopen(e, e->cfg, false, step.then);
 }
@@ -481,7 +481,7 @@ static void grown(struct export *e, int ret)
  * admin_grow - an export gets the size that its file has got
  * @e: export
  * @size: bytes, of an export that was given its size; or 0
- * @then: when sessions have been told, or it stays as it was
+ * @then: upcall. 0: the export has its new size, and sessions have been told; or -errno
  */
 void admin_grow(struct export *e, uint64_t size, admin_then then)
 {

@@ -90,7 +90,7 @@ static struct {
 	struct loop_timer rest;		/* pause when there are no descriptors */
 	int lock;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	struct stat seen;		/* of the file that is ours */
+	struct stat seen;		/* status of our own socket's file */
 	LIST_HEAD(, client) clients;
 	unsigned int nr;
 } control = {
@@ -118,7 +118,7 @@ static bool has_line(const struct client *c)
 	return memchr(c->in, '\n', c->nr_in);
 }
 
-/* Bytes that come, or go, do not lengthen a phase. */
+/* Limits the time of a new phase. Bytes that come or go within a phase do not extend it. */
 static void client_phase(struct client *c, enum phase phase)
 {
 	if (c->phase == phase)
@@ -130,7 +130,10 @@ static void client_phase(struct client *c, enum phase phase)
 		loop_timer_start(&c->timer, control_idle_ms);
 }
 
-/* What is waited for: a request, its end, or that an answer, or the next, is taken. */
+/*
+ * Chooses what the loop waits for. While a request is under way: only for the end of the
+ * connection. With an answer, or a line that has come: to write. Else: for the rest of a line.
+ */
 static void client_watch(struct client *c)
 {
 	bool busy = c->admin, taking = !busy && (c->out || c->broken || has_line(c));
@@ -144,7 +147,7 @@ static void client_expired(struct loop_timer *timer)
 	client_free(container_of(timer, struct client, timer));
 }
 
-/* Return: whether the client still is; its answer is all taken when @out is NULL */
+/* Return: false: the client is freed; true: all of its answer is sent if @out is NULL */
 static bool client_write(struct client *c)
 {
 	if (c->broken) {
@@ -241,7 +244,7 @@ static void client_line(struct client *c)
 	memmove(c->in, end + 1, c->nr_in);
 }
 
-/* One request at most: others, and initiators, have their turn. */
+/* Handles one request at most, so that other clients and sessions have their turn. */
 static void client_on(struct client *c)
 {
 	if (!client_write(c))
@@ -275,7 +278,7 @@ static bool client_read(struct client *c)
 	return true;
 }
 
-/* With a request under way there is only one thing to hear of: that it is gone. */
+/* While a request is under way, the loop reports only that the client has gone. */
 static void client_ready(struct loop_source *src)
 {
 	struct client *c = container_of(src, struct client, source);
@@ -332,7 +335,7 @@ static void listen_ready(struct loop_source *src)
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		       errno == ENOMEM)) {
-		/* It would be ready again at once. */
+		/* The connection still waits, so the socket would be ready again at once. */
 		loop_watch(src, false, false);
 		loop_timer_start(&control.rest, CONTROL_REST_MS);
 	}
@@ -373,7 +376,7 @@ static int take_lock(const char *path)
 	return errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
 }
 
-/* What may be removed is a socket at which nobody listens. */
+/* Removes a socket at which nobody listens, but nothing else. Return: 0 or -errno */
 static int make_room(const struct sockaddr_un *addr)
 {
 	struct stat st;

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* How long a line may take to come, and an answer to be taken: */
+/* Time for a client to send a whole line, and to take an answer, ms */
 extern int64_t control_idle_ms;
 int control_open(const char *path);
 void control_close(void);

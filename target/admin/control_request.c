@@ -14,7 +14,7 @@
 #define MAX_DEPTH	4
 #define MAX_TEXT	4096
 
-/* What a command takes, as a set, and what it cannot do without */
+/* Keys that a command may have (@keys) and must have (@needs), a bit each */
 #define KEY_NAME	1U
 #define KEY_SPEC	2U
 #define KEY_SIZE	4U
@@ -216,7 +216,7 @@ static int parse(struct json_object *request, struct control_request *out, char 
 	return ret;
 }
 
-/* Members of an object that is right, those that come twice included. */
+/* Counts the members of a well-formed object. A key that comes twice counts twice. */
 static size_t count_members(const char *line, size_t len)
 {
 	bool text = false;
@@ -242,7 +242,7 @@ static size_t count_members(const char *line, size_t len)
 
 /**
  * control_parse - understand a request
- * @line: of it, without the line feed
+ * @line: the request, without its line feed
  * @len: bytes
  * @out: filled
  * @why: CONTROL_WHY bytes, text of the error

@@ -30,7 +30,7 @@ enum control_show {
  * struct control_request - a request
  * @show: what is to be shown
  * @admin: what is to be done; the caller of control_parse() releases it
- * @name: of the export that, or whose sessions, are to be shown; empty: all
+ * @name: export to show, or whose sessions to show; empty: all
  */
 struct control_request {
 	enum control_show show;
