@@ -74,9 +74,9 @@ void export_renew(struct export *e, struct export_config *ec)
 }
 
 /*
- * The UUID and the notes of an export belong to one daemon at a time. The directory is not made:
- * its file system may not be mounted, and what is kept below the mount point is lost to the
- * next daemon.
+ * The UUID and the notes of an export belong to one daemon at a time. A missing directory is not
+ * made: its file system may not be mounted yet, and the next daemon would not find what this one
+ * keeps below the mount point.
  */
 static int lock_state(struct export *e)
 {
@@ -104,8 +104,9 @@ static void unlock_state(struct export *e)
 }
 
 /*
- * An initiator that has flushed everything would take the file for complete. A kept arena guards
- * itself: its trailer tells the next daemon. Return: as export_close()
+ * If the file lacks data, the last writer is forgotten: an initiator that has flushed everything
+ * would go on, and take the file for complete. A kept arena needs no such step, because its
+ * trailer tells the next daemon. Return: as export_close()
  */
 static int close_store(struct export *e)
 {
@@ -528,7 +529,7 @@ unsigned int export_admit(struct lease_list *leases, const struct lease *claim,
 void export_release(struct lease *lease)
 {
 	LIST_REMOVE(lease, entry);
-	memset(&lease->entry, 0, sizeof(lease->entry));	/* it leads nowhere any more */
+	memset(&lease->entry, 0, sizeof(lease->entry));	/* leave no pointer into the list */
 }
 
 /* Return: the region size for an export of @size bytes; above @max_mr_size: none fits. */
@@ -671,8 +672,8 @@ unsigned int export_close_unused(void)
  * export_lacks - whether the file of an export may lack writes that are in memory, or will be
  * @e: export that neither a worker nor a closing thread has
  *
- * Only sessions that may write count: another has written nothing, and may hang in a state
- * directory that does not answer. In the loop; does not wait.
+ * Only sessions with @let_write count. Any other has written nothing, and its login may wait for
+ * a state directory that does not answer. In the loop; does not wait.
  *
  * Return: true: it may.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exports: a name, an identity, a store, and the leases of those who use it.
+ * Exports: a name, an identity, a store, and the leases of sessions.
  */
 #ifndef RDMABLKD_EXPORT_H
 #define RDMABLKD_EXPORT_H
@@ -70,14 +70,14 @@ enum export_state {
  * @reload: number of the last reload that has seen the export
  * @allow_changed: a reload has changed who may use it, and has not reported that yet
  * @broken: a page of its arena is missing: nobody may have it until it is opened again
- * @open: @store is; a worker's while it opens or closes it
+ * @open: @store is open; owned by a worker that opens or closes the store
  * @state_lock: descriptor that keeps other daemons from its own state; -1: none
  * @store: its contents
  * @commands: the thread of commands of sessions with an arena; NULL: a staged store has its
  *	own
- * @noted_writer: who is noted as @store's last writer, since it was opened; all zero: nobody
- * @notes: of the directory where that is noted
- * @leases: held on it
+ * @noted_writer: last writer that was noted since @store was opened; all zero: none
+ * @notes: state of the directory of these notes
+ * @leases: leases that sessions hold on the export
  * @limits: accounts of its sessions
  * @past: commands of sessions that have ended
  * @shown: commands of all its sessions, as the administrator last saw them

@@ -94,7 +94,7 @@ static struct {
 
 const char *host_key_dir = KEY_FILE_DIR;
 time_t (*host_time)(time_t *now) = time;
-int64_t host_look_ms = 60000;		/* not just at an end, because clocks are set */
+int64_t host_look_ms = 60000;		/* also before a key ends, because clocks are set */
 
 /*
  * Tables

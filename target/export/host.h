@@ -48,7 +48,7 @@ struct host_table;
  * struct host_proof - the host whose key a session has proved; zeroed memory: no host
  * @name: name of the host, set when PROOF is right; empty: no key was proven
  * @key_id: name of the key, from HELLO or REAUTH
- * @no_steal: it has asked to end the session of another, and has no right to
+ * @no_steal: the host has asked to end another host's session, without the right to
  */
 struct host_proof {
 	char name[RDMABLK_NAME_LEN];

@@ -43,9 +43,9 @@
  * The export's own note says so, too, if it names another writer than the arena does;
  * otherwise the arena counts. Daemons that serve the same files in turn need the same
  * directory, also on two hosts: an arena that is left on one of them is then out of date as
- * soon as the other has let somebody write. The removal of its note is durable by then,
- * because the directory is synced for 3 or 4, at the latest when an export that was opened
- * notes for the first time.
+ * soon as the other has let a device write. The removal of its note is durable by then,
+ * because the directory is synced for 3 or 4, at the latest when the first note is written
+ * after an export was opened.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,13 +69,12 @@
 
 /**
  * struct dir_lock - one thread at a time changes the notes of a directory
- * @entry: in the list of all; they stay, for there are few directories
+ * @entry: in the list of all locks; a lock is never freed, because there are few directories
  * @lock: held for as long as the directory takes, which may be for good
- * @dir: the directory
+ * @dir: path of the directory
  *
- * Exports of one file change each other's notes. Jobs of several kinds come here, those of
- * logins and those that open an export, and each goes on with the answer. A directory that
- * hangs stops no export that has another one.
+ * Exports of one file change each other's notes. Logins and the opening of an export need the
+ * lock, in jobs of several kinds. A directory that hangs stops no export with another directory.
  */
 struct dir_lock {
 	LIST_ENTRY(dir_lock) entry;
@@ -86,7 +85,7 @@ struct dir_lock {
 static struct {
 	pthread_mutex_t lock;
 	LIST_HEAD(, dir_lock) list;
-	pthread_mutex_t any;	/* of directories for which memory was short */
+	pthread_mutex_t any;	/* for directories without a lock, because memory was short */
 } locks = { .lock = PTHREAD_MUTEX_INITIALIZER, .any = PTHREAD_MUTEX_INITIALIZER };
 
 /* Return: the lock of a directory, locked. */
@@ -116,10 +115,10 @@ static pthread_mutex_t *lock_dir(const char *dir)
 }
 
 /**
- * struct note - what is in one
- * @key: UUID or place, as in its name
- * @a: of an export: the host; of a file, or its arena: which file this is
- * @b: of an export: its device; of a file: UUID of the export; of its arena: the epoch
+ * struct note - contents of a note
+ * @key: UUID or place, as in the name of the note
+ * @a: note of an export: the host; of a file or arena: @id of the file's mark
+ * @b: note of an export: the device; of a file: UUID of the export; of an arena: its epoch
  */
 struct note {
 	uint8_t key[RDMABLK_ID_LEN];
@@ -223,7 +222,7 @@ static int replace(const struct last_writer_of *of, const char *path, const char
 	return ret ?: state_file_replace(path, text);
 }
 
-/* Durable when 0 is returned; nothing is written when it is there already. */
+/* Writes a note, unless it is there already. It is durable when 0 is returned. */
 static int put(const struct last_writer_of *of, const char *path, const struct note *note)
 {
 	char text[NOTE_LEN + 1];
@@ -234,11 +233,11 @@ static int put(const struct last_writer_of *of, const char *path, const struct n
 		return of->dir_state->settled ? 0 : sync_notes(of);
 	note_text(note, text);
 	ret = replace(of, path, text);
-	of->dir_state->settled = !ret;	/* it has synced the directory last */
+	of->dir_state->settled = !ret;	/* replace() syncs the directory as its last step */
 	return ret;
 }
 
-/* Not durable. A file system that is read-only has not got what is not there, either. */
+/* Removes a note, not durably. On a read-only file system, too, a missing note is no error. */
 static int forget(const char *path)
 {
 	struct stat st;
@@ -249,8 +248,8 @@ static int forget(const char *path)
 }
 
 /*
- * Durable when 0 is returned, and also what an earlier call has begun: so even when there
- * is none.
+ * Removes a note. When 0 is returned, the removal is durable. It syncs also if there is no note,
+ * because an earlier call may have removed it and failed to sync.
  */
 static int drop(const struct last_writer_of *of, const char *path)
 {
@@ -264,8 +263,8 @@ static void cannot(const struct last_writer_of *of, const char *what, const char
 }
 
 /*
- * Step 1. The export's own note, too, is of before the file was another's, and would count
- * again after step 3.
+ * Step 1. If the file was written as another export, this export's own note is from before that,
+ * and would count again after step 3. So both notes are removed.
  */
 static int drop_other(const struct last_writer_of *of, const char *path, const char *own)
 {
@@ -278,7 +277,7 @@ static int drop_other(const struct last_writer_of *of, const char *path, const c
 		cannot(of, "read", path, ret);
 		return ret;
 	}
-	/* A file that is not a note says nothing of this file; nor does a note of another. */
+	/* Neither a file that is not a note, nor the note of another file, says anything. */
 	if (ret != 1 || memcmp(is.a, of->mark->id, sizeof(is.a)) ||
 	    !memcmp(is.b, of->uuid, sizeof(is.b)))
 		return 0;
@@ -295,8 +294,8 @@ static int drop_other(const struct last_writer_of *of, const char *path, const c
 }
 
 /*
- * Step 2. Return: 0; -errno: this one is not noted, but nor is another, unless @stays: then
- * that is logged.
+ * Step 2. Return: 0; -errno: this arena is not noted. @stays: set if another arena may still be
+ * noted, which is logged.
  */
 static int put_arena(const struct last_writer_of *of, const char *path, bool *stays)
 {
@@ -333,8 +332,8 @@ static int put_writer(const struct last_writer_of *of, const struct store_writer
 }
 
 /*
- * What that costs. Of an arena that is not noted the file's note of before says that it was
- * written without, should the daemon not end in order.
+ * Logs what the failure costs. If the arena is not noted, an older note of the file says that the
+ * file was written without an arena; this counts if the daemon does not end in order.
  */
 static void cannot_note(const struct last_writer_of *of, bool last, bool arena, const char *path,
 			int ret)
@@ -414,12 +413,12 @@ int last_writer_forget(const struct last_writer_of *of)
 /**
  * last_writer_missed - was a file written without its arena
  * @of: which export, with an arena whose daemon did not end in order
- * @by: who was the last to be let write the arena
+ * @by: last device that was allowed to write the arena
  *
  * Blocks. Any thread.
  *
- * Return: 0: it was not, or nothing is known of it; -ESTALE: it may have been, by way of
- * another arena or none; -errno: what is noted cannot be read, which is logged.
+ * Return: 0: it was not, or no note says so; -ESTALE: it may have been, through another arena
+ * or none; -errno, logged: a note cannot be read.
  */
 int last_writer_missed(const struct last_writer_of *of, const struct store_writer *by)
 {
@@ -435,7 +434,7 @@ int last_writer_missed(const struct last_writer_of *of, const struct store_write
 	known = ret == 1 && !memcmp(is.a, of->mark->id, sizeof(is.a)) &&
 		!memcmp(is.b, of->arena, sizeof(is.b));
 	if (!ret) {
-		/* None has ever been noted, or the note went when the file was written. */
+		/* No arena was ever noted, or a daemon without one has removed the note. */
 		note_path(of, "file", of->mark->place, path);
 		ret = get(path, of->mark->place, &is);
 	}
@@ -468,13 +467,13 @@ static int get_logged(const struct last_writer_of *of, const char *path, const u
 }
 
 /**
- * last_writer_read - who was the last to be let write
+ * last_writer_read - which device was the last that was allowed to write
  * @of: which export
- * @last: filled, if that is known
+ * @last: filled with LAST_WRITER_KNOWN
  *
  * Blocks. Any thread.
  *
- * Return: whether it is; what cannot be read is logged.
+ * Return: what is known. A note that cannot be read is logged.
  */
 enum last_writer_state last_writer_read(const struct last_writer_of *of, struct store_writer *last)
 {

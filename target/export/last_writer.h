@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who was the last to be let write a file, beyond the end of the daemon.
+ * The last device that was allowed to write a file, noted beyond the end of the daemon.
  */
 #ifndef RDMABLKD_LAST_WRITER_H
 #define RDMABLKD_LAST_WRITER_H
@@ -12,8 +12,8 @@
 /**
  * enum last_writer_state - what is known of the last writer
  * @LAST_WRITER_NONE: nothing
- * @LAST_WRITER_KNOWN: who it was
- * @LAST_WRITER_OTHER: it wrote another export that the file was made of since
+ * @LAST_WRITER_KNOWN: which device it was
+ * @LAST_WRITER_OTHER: the file was written as another export since
  */
 enum last_writer_state {
 	LAST_WRITER_NONE,
@@ -23,10 +23,10 @@ enum last_writer_state {
 
 /**
  * struct last_writer_dir - what is known of a directory of notes; zeroed memory: nothing
- * @settled: what is there is durable: it was synced as it came, or since it is looked at
+ * @settled: all notes there are durable: the directory was synced after the last change
  * @made: the directories are there, and their names are durable
  *
- * Void when an export is opened: another host may have had the directory since, and an earlier
+ * Zeroed when an export is opened: another host may have had the directory since, and an earlier
  * process may have ended between a change and its sync.
  */
 struct last_writer_dir {
@@ -36,11 +36,11 @@ struct last_writer_dir {
 
 /**
  * struct last_writer_of - an export whose writers are noted
- * @dir: of the export's state
+ * @dir: state directory of the export
  * @dir_state: what is known of @dir
  * @name: of the export, for messages
  * @uuid: its identity
- * @mark: of its file
+ * @mark: identity of its file in notes
  * @arena: epoch of the kept arena that has its contents; NULL: none
  */
 struct last_writer_of {

@@ -895,7 +895,7 @@ void quota_rate_init(const struct config *cfg)
 {
 	memset(&rate, 0, sizeof(rate));
 	rate.cfg = cfg;
-	/* Without it peers can choose whose buckets share a set, and no more. */
+	/* If there is no random seed yet, a peer can choose whose buckets share a set, no more. */
 	if (getrandom(&rate.seed, sizeof(rate.seed), GRND_NONBLOCK) < 0)
 		rate.seed = (uint64_t)(uintptr_t)&rate;
 }

@@ -151,7 +151,7 @@ void cmdq_note(struct cmdqs *c, const void *msg, const struct wire_data *data)
 		return;
 	for (unsigned int i = 0; i < nr; i++) {
 		wire_data_range(msg, i, &offset, &bytes);
-		/* They overlap. There is no time to note a granule again and again. */
+		/* The ranges overlap. Noting a granule again and again would take too long. */
 		if (bytes > c->lanes.scope.size - sum) {
 			bitmap_set(&c->dirty, 0, c->dirty.nr);
 			return;
@@ -208,9 +208,9 @@ static void flush_done(struct store_work *w)
 }
 
 /*
- * Takes the commands that wait and are like the first one: either with a range of their own,
- * or for all that is noted. The ranges together are no larger than the store, because there is
- * no time to note a granule again and again. The other commands keep their place.
+ * Takes the waiting FLUSHes of the same kind as the first: either those with a range, or those
+ * for all noted granules. The ranges together are no larger than the store, because noting a
+ * granule again and again would take too long. The other FLUSHes keep their place.
  */
 static void flush_take(struct cmdqs *c, bool ranged)
 {
@@ -364,7 +364,7 @@ int cmdq_open(struct cmdqs *c, struct device *dev, struct ibv_pd *pd,
 	l->queues.begin = begin;
 	l->queues.stride = l->scope.max_ranges ? CMDQ_BYTES : RDMABLK_CMD_BYTES;
 	ret = make_sets(c) ?: lane_open_all(l, pd, &c->store->place);
-	/* Several threads would note what is dirty and flush it at the same time. */
+	/* With several lanes, several threads would change @dirty and @flushing at once. */
 	assert(l->nr_lanes <= 1);
 	return ret ?: lane_attach_all(l);
 }

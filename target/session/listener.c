@@ -31,14 +31,14 @@ struct listener {
 	const struct listen_addr *addr;
 	struct rdma_cm_id *id;
 	struct device *device;		/* NULL: listens on any device */
-	uint64_t refused;		/* connections, because of allow-address */
+	uint64_t refused;		/* logins refused because of allow-address */
 };
 
 static const struct config *listen_cfg;
 static struct listener *listeners;
 static unsigned int nr_listeners;
 
-/* All disks of a known address may come back at once. */
+/* Takes a token for a login. A known address needs none: all its disks may come back at once. */
 static bool comes_too_often(const struct sockaddr *peer)
 {
 	if (quota_rate_take(peer) || quota_known(peer))
@@ -85,7 +85,7 @@ static unsigned int begin_login(struct listener *l, const struct cm_event *ev,
 	struct device *dev;
 	unsigned int reason;
 
-	/* before anything is spent on it; a session that is live keeps its queues */
+	/* First, before the login costs anything. Joins of a live session are not checked. */
 	if (is_foreign(l, peer, why)) {
 		l->refused++;
 		return RDMABLK_R_NO_EXPORT;
@@ -122,7 +122,7 @@ static bool join_verifies(const struct session *s, const struct cm_event *ev)
 	       mac_equal(mac, ev->data + signed_len);
 }
 
-/* A queue pair of the initiator that somebody else has copied has another address. */
+/* Whether a join comes from the session's address. One that was copied comes from elsewhere. */
 static bool join_is_near(const struct session *s, const struct cm_event *ev)
 {
 	return s->version != RDMABLK_VERSION_PROVEN ||

@@ -14,7 +14,7 @@
 #include "session/visit.h"
 #include "wire/mac.h"
 
-/* What RDMABLK_AUTH_NONE uses for K; wire header, "Labels of the MACs". */
+/* K of RDMABLK_AUTH_NONE; see "Labels of the MACs" in the wire header */
 static const uint8_t no_key[RDMABLK_MAC_LEN];
 
 static struct {
@@ -122,8 +122,8 @@ static void log_refusal(const struct session *s, const uint8_t *key_id)
 }
 
 /*
- * Who the initiator is. It has proven a key: one that has gone since HELLO it may replace, so
- * the refusal is not for good.
+ * Finds the host of the proven key. If the key has gone since HELLO, the reason is AUTH_KEY and
+ * not AUTH_FAILED: the refusal is not for good, because the host may get another key.
  */
 static unsigned int identify(struct session *s, const struct host **host)
 {
@@ -258,8 +258,8 @@ static unsigned int refuse(const struct session *s, const struct quota_who *who,
 }
 
 /*
- * What the session takes of the limits, and how its data moves. The memory of
- * fewer queues may be more, for they may be deeper: it is planned for those there will be.
+ * Plans how the session's data moves, and takes what it needs from the limits. Fewer queues may
+ * be deeper, and need more memory. So the memory is planned for the number that is granted.
  */
 static unsigned int plan(struct session *s, struct export *e)
 {
@@ -279,7 +279,7 @@ static unsigned int plan(struct session *s, struct export *e)
 	return refuse(s, &who, bytes, NULL, reason);
 }
 
-/* What comes back from the sessions that end, or have to end for this one. */
+/* What sessions give back that are ending, or have to end for this one */
 static struct quota_freed freed_for(const struct quota_who *who, const struct export *e)
 {
 	struct quota_freed freed = { 0 };
@@ -338,7 +338,7 @@ static void log_clones(const struct session *s, const struct export *e)
 			 container_of(held, struct session, lease)->peer_text);
 }
 
-/* Whether it is the export that the device had. HELLO of version 2 has no UUID in clear. */
+/* Whether HELLO resumes this export. In version 2 it has a MAC in the place of the UUID. */
 static bool resumes_this(struct session *s, const struct export *e)
 {
 	if (s->version == RDMABLK_VERSION_PROVEN)
@@ -371,8 +371,8 @@ static unsigned int admit(struct session *s, struct export *e)
 	unsigned int reason;
 
 	/*
-	 * The identity of the writer: a device that had another export is not the last writer
-	 * here.
+	 * Check the identity before the last writer: a device that had another export cannot be
+	 * the last writer here.
 	 */
 	if (resume && !resumes_this(s, e))
 		return RDMABLK_R_IDENTITY;
@@ -407,7 +407,7 @@ static void fill_scope(struct session *s)
 	scope->slot_bytes = s->plan.slot_bytes;
 }
 
-/* What an initiator takes. */
+/* Longest session timeout that an initiator accepts, ms */
 static uint64_t session_max(uint64_t keep_alive_ms)
 {
 	uint64_t ms = keep_alive_ms * RDMABLK_SESSION_FACTOR;
@@ -648,7 +648,7 @@ static unsigned int send_unsealed(struct session *s, const void *msg, size_t len
 	return reason;
 }
 
-/* What somebody without the key may put into the connection, if a fault is on */
+/* With a fault: sends what a peer without the key could put into the connection. */
 static unsigned int send_forged(struct session *s)
 {
 	struct rdmablk_event_msg resize;
@@ -722,7 +722,7 @@ static unsigned int handle_close(struct session *s, const void *msg, size_t len)
 #define STATE(state)	(1U << SESSION_##state)
 
 static const struct {
-	unsigned int states;	/* in which it may come */
+	unsigned int states;	/* states in which the message may come, a bit each */
 	unsigned int (*handle)(struct session *s, const void *msg, size_t len);
 } messages[] = {
 	[RDMABLK_MSG_HELLO]	= { STATE(HELLO), handle_hello },

@@ -65,14 +65,14 @@
 
 #define LINGER_MS	1000	/* time for the peer to disconnect after the last message */
 #define LINGER_GONE_MS	200	/* the same when the removal of the device waits for it */
-#define NO_FENCE_MS	60000	/* with that fault: how long a session is a ghost */
+#define NO_FENCE_MS	60000	/* with FAULT_NO_FENCE: how long a session is a ghost */
 #define REFENCE_MS	1000	/* between tries of a fence that failed */
-#define LOGIN_JOINS	16	/* data queues that a login has login_ms more for */
-#define VISIT_MS	90000	/* that a visit may last longer: it may measure for a minute */
-#define VISIT_SILENT_MS	5000	/* that a visit may be silent; it says something each second */
+#define LOGIN_JOINS	16	/* for so many data queues a login gets login_ms more */
+#define VISIT_MS	90000	/* a visit gets so much more: it may measure for a minute */
+#define VISIT_SILENT_MS	5000	/* longest silence of a visit, which sends each second */
 #define RETURN_MS	10000	/* how long an ended session is expected to come back */
 #define LATE_MS		5000	/* a state of the end that lasts longer is logged */
-#define LATE_MOST_MS	60000	/* between two such messages */
+#define LATE_MOST_MS	60000	/* between two such lines, at most */
 
 /**
  * session_host - the name of a session's host
@@ -292,7 +292,8 @@ void session_tell_due(struct session *s)
 		ret = ctrl_send_event(&s->ctrl, &msg, sizeof(msg));
 		if (ret) {
 			/*
-			 * A frame that has its number but was not sent leaves a gap for ever.
+			 * The frame may have taken its number. If it is not sent, the gap stays,
+			 * and the peer opens no later frame.
 			 */
 			if (ret != -ENOBUFS)
 				session_end(s, RDMABLK_R_CONNECTION);
@@ -556,7 +557,7 @@ static void destroy_run(struct job *job)
 	if (s->end.stuck)
 		log_err("session %016llx: cannot be destroyed altogether; its memory stays taken",
 			(unsigned long long)s->id);
-	/* With a fault the store thread is still at a command, or its outcome on its way. */
+	/* With a fault the store thread may have a command, or its outcome may be on its way. */
 	s->end.stuck = s->end.stuck || lane_busy(&s->cmdqs.lanes);
 	if (!s->end.stuck)
 		cmdq_free(&s->cmdqs);
@@ -603,7 +604,7 @@ static void destroy_done(struct job *job)
 	session_remove(s);
 }
 
-/* Only with a fault may the store still have commands of a session here. */
+/* Threads may still have write queues or commands of the session here, but only with a fault. */
 static void destroy_begin(struct session *s)
 {
 	if (s->state != SESSION_DYING || s->busy || session_has_lanes(s))
@@ -617,7 +618,7 @@ static void session_die(struct session *s)
 		return;
 	loop_timer_stop(&s->timer);
 	cq_stop(&s->cq);
-	if (s->lanes)		/* with a fault */
+	if (s->lanes)		/* only with a fault */
 		lane_detach_all(s->lanes);
 	destroy_begin(s);
 }
@@ -635,9 +636,10 @@ void session_destroy(struct session *s)
 
 /**
  * session_end_ghost - end what a session still has although its export is free
- * @s: in SESSION_CLOSED; otherwise, and without the fault that lets it be, nothing happens
+ * @s: in SESSION_CLOSED; in another state, or without FAULT_NO_FENCE, nothing happens
  *
- * When the daemon ends: its export takes the thread with it that has the write queues.
+ * To be called when the daemon ends, before its export is closed: that ends the thread which
+ * still has the write queues of the session.
  */
 void session_end_ghost(struct session *s)
 {
@@ -665,7 +667,7 @@ static int64_t linger_ms(const struct session *s)
 	return s->device->gone ? LINGER_GONE_MS : LINGER_MS;
 }
 
-/* Tells the store that a writer has ended, none of whose writes can reach it any more. */
+/* Tells the store that a writer has ended: no write of it can reach the store any more. */
 static void tell_store(struct session *s)
 {
 	struct store *store = &s->export->store;
@@ -673,7 +675,7 @@ static void tell_store(struct session *s)
 	if (!s->granted || !s->lease.writer || !store->ops->ended ||
 	    fault(FAULT_LOST_END))
 		return;
-	/* With a fault a thread may be noting what is dirty. */
+	/* With a fault a thread may still note granules: then do not ask cmdq_clean(). */
 	store->ops->ended(store, s->end.clean && !session_has_lanes(s) &&
 			  cmdq_clean(&s->cmdqs));
 	if (store->thread)
@@ -840,10 +842,10 @@ static void part_expired(struct loop_timer *timer)
 }
 
 /*
- * Tells a visit of its end before the fence. READs and WRITEs may be under way: the fence breaks
- * the connection below them, and a CLOSE that came after it would not arrive. Only the fence of
- * a session with an export must come first. A host that has logged out has nothing under way,
- * and wants to know that the key is gone.
+ * Sends CLOSE to a visit before the fence. READs and WRITEs may be under way: the fence breaks
+ * the connection below them, and a later CLOSE would not arrive. Sessions with an export must be
+ * fenced first. So must a visit that has logged out: it has nothing under way, and its answer
+ * says that the key is gone.
  *
  * Return: whether session_parted() or a timer, whichever comes first, begins the fence.
  */
@@ -901,7 +903,7 @@ static bool gave_up(const struct session *s)
 /*
  * Whether the device is expected to log in again soon, to flush or to go on. A host that has
  * rebooted, or lost the export to another host, does neither. A LOGOUT says whether anything is
- * unflushed; without that, the device does not come back.
+ * unflushed; if nothing is, the device does not come back.
  */
 static bool comes_back(const struct session *s, unsigned int reason)
 {
@@ -928,7 +930,7 @@ static bool comes_back(const struct session *s, unsigned int reason)
  * @s: in any state; does nothing from SESSION_CLOSING on
  * @reason: enum rdmablk_reason
  *
- * What follows is at the top of this file.
+ * The top of this file says how a session ends.
  */
 void session_end(struct session *s, unsigned int reason)
 {

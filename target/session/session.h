@@ -182,23 +182,23 @@ struct session_ending {
  * @proof: host whose key the session has proved; all 0 with AUTH_NONE
  * @key: session key, from SESSION_REGISTER on; version 1
  * @keying: keys of version 2, of the present epoch
- * @rekeying: of the next epoch, between REAUTH and REAUTH_PROOF
- * @rekeying_id: of the key that REAUTH names
- * @key_ends: ends the session because of its key
- * @export: what it uses, from SESSION_REGISTER on
- * @lease: on @export
- * @share: of its host's limits
- * @visit: the same of a visit
- * @scratch: of a visit
- * @regions: of @export
+ * @rekeying: keys of the next epoch, between REAUTH and REAUTH_PROOF
+ * @rekeying_id: fingerprint of the key that REAUTH names
+ * @key_ends: timer that ends the session because of its key
+ * @export: export of the session, from SESSION_REGISTER on
+ * @lease: lease on @export
+ * @share: what the session has taken of the limits
+ * @visit: what a visit has taken of the limits
+ * @scratch: scratch region of a visit
+ * @regions: registered regions of @export
  * @limits: of the store, as GRANT and LIMITS say
- * @plan: of a staged store, else all 0
- * @staged: of a staged store; NULL: freed
+ * @plan: resources of a session with a staged store, else all 0
+ * @staged: session's part of a staged store; NULL: freed
  * @grant_flags: RDMABLK_GRANT_*, as granted
- * @cmdqs: of a one-sided store; zeroed without RDMABLK_F_COMMANDS
+ * @cmdqs: commands of a one-sided store; zeroed without RDMABLK_F_COMMANDS
  * @lanes: of @staged or @cmdqs, once threads know of them; NULL: freed, or without commands
  * @lanes_stopped: the threads use no queue pair of @lanes any more
- * @lanes_idle: they are done with @lanes and the store, too
+ * @lanes_idle: the threads are done with @lanes and the store, too
  * @counts: commands answered, when @lanes have stopped
  * @scope: limits of commands, as in LIMITS; with RDMABLK_F_COMMANDS
  */
@@ -277,7 +277,7 @@ static inline bool session_has_lanes(const struct session *s)
 	return s->lanes && !s->lanes_idle;
 }
 
-/* session_list.c: all of them; calls nothing of what follows */
+/* session_list.c: the list of all sessions; calls none of the functions below */
 int session_init(void (*gone)(void));
 void session_add(struct session *s);
 void session_remove(struct session *s);

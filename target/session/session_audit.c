@@ -67,10 +67,10 @@ void session_audit_login(const struct session *s)
 }
 
 /**
- * session_audit_takeover - a login ends the session of another, or of its own past
- * @s: of the login
+ * session_audit_takeover - a login ends another host's session, or an earlier one of its own
+ * @s: session of the login
  * @loser: session that ends
- * @reason: enum rdmablk_reason of that
+ * @reason: enum rdmablk_reason of the end
  */
 void session_audit_takeover(const struct session *s, const struct session *loser,
 			    unsigned int reason)

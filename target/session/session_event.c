@@ -21,9 +21,9 @@ static unsigned int messages_max(const struct session *s)
 }
 
 /*
- * A message that is not the next sealed one. CLOSE that is not sealed may come from anybody
- * who can put a packet into the connection: the connection is of no use any more, and that is
- * all that it says.
+ * Refuses a message that is not the next sealed frame. Anybody who can put a packet into the
+ * connection can send a CLOSE without a seal. So its reason is not used: it only shows that the
+ * connection is of no use any more.
  */
 static unsigned int refuse_unsealed(struct session *s, unsigned int index, uint32_t bytes)
 {
@@ -106,9 +106,9 @@ static void send_completed(struct session *s, const struct ibv_wc *wc)
 }
 
 /*
- * The guard of a data queue without commands. A message there is against the protocol. A flush
- * is the device's answer to a request it refused: nothing of ours puts a live
- * session's queue pair in error.
+ * The guard of a data queue without commands has completed. A message there is against the
+ * protocol. If the guard was flushed, the device has refused a request of the peer: the daemon
+ * never puts a live session's queue pair in error.
  */
 static void guard_completed(struct session *s, const struct ibv_wc *wc)
 {
@@ -163,9 +163,9 @@ void session_conn_event(struct conn *conn, enum conn_event event)
 	case CONN_LOST:
 	case CONN_FAILED:
 		/*
-		 * A peer that leaves says so first, and hangs up at once. The message has
-		 * completed before that, but may still wait for its turn. Until the control
-		 * queue is accepted there is none, and a worker has the completion queue.
+		 * A peer that leaves sends a message first, and hangs up at once. The message
+		 * has completed by now, but may still wait for its turn. Until the control queue
+		 * is accepted (@quiet) no message comes, and a worker has the completion queue.
 		 */
 		if (!s->quiet)
 			cq_catch_up(&s->cq, CTRL_RECVS + CTRL_SENDS);
@@ -245,16 +245,16 @@ void session_end_broken(const struct export *export)
 /**
  * session_drain - tell sessions that the end is near, and end those that log in
  * @only: those of this export; NULL: all
- * @ms: until then
- * @cache_ms: until then for those that have to flush
+ * @ms: time until the end
+ * @cache_ms: time until the end for sessions that may have to flush
  *
  * A device that logs in for the first time has written nothing, and one with nothing to flush
- * loses nothing when it comes again later. A device that may have unflushed writes is let in,
- * or they would be taken for lost with the contents that this process has: it is told
- * after GRANT, and flushes when it is live. While one is expected, a login whose export is
- * not known yet may be its; a visit is not.
+ * loses nothing when it comes again later. A device that may have unflushed writes may finish
+ * its login, because they would be lost with this process: it is told after GRANT, and flushes
+ * when it is live. While such a device is expected, a login whose export is not known yet may be
+ * its login, and goes on; a visit ends.
  *
- * Return: how many have been told.
+ * Return: number of sessions that are told.
  */
 unsigned int session_drain(const struct export *only, uint64_t ms, uint64_t cache_ms)
 {

@@ -120,8 +120,9 @@ static struct session *session_alloc(const struct cm_event *ev, struct device *d
 	}
 	s->conn->qpn = ev->qpn;
 	/*
-	 * For a visit that READs its scratch region; nobody may before that is lent. Each
-	 * costs memory of the device, and nothing is known of the peer yet.
+	 * READs that the queue pair answers at once, for a visit with a scratch region; nobody
+	 * may READ before that is lent. Each costs memory of the device, and nothing is known
+	 * of the peer yet, so there are few.
 	 */
 	reads = reads < VISIT_READS ? reads : VISIT_READS;
 	s->conn->setup.resources = ev->resources < reads ? ev->resources : reads;
@@ -143,7 +144,7 @@ static struct session *session_alloc(const struct cm_event *ev, struct device *d
 /**
  * session_create - begin a login
  * @ev: connection request for a control queue
- * @dev: of its id; the session's with RDMABLK_OK
+ * @dev: device of its id; with RDMABLK_OK the session owns the reference
  * @cfg: outlives the session
  * @version: of the protocol
  * @receive: gets its messages; returns RDMABLK_OK or why the session must end
@@ -303,7 +304,7 @@ unsigned int session_register(struct session *s, void (*done)(struct job *job))
 	return RDMABLK_OK;
 }
 
-/* Another of its address may begin. */
+/* The registration has ended: the next session of its address may begin. */
 static void register_end(struct session *s)
 {
 	struct session *next;
@@ -416,11 +417,11 @@ static void join_run(struct job *job)
 }
 
 /*
- * Without a queue pair nothing is left of it, and the initiator may go on with fewer queues,
- * in the next login. In version 2 it does so only after a sealed CLOSE, which ends the
- * session. A queue pair that exists a worker has to destroy: the device may take its time, or
- * refuse. What answers the commands of a write queue may know the queue already. The fence
- * ends both.
+ * If there is no queue pair, nothing is left of the data queue, and a reject is enough: the
+ * initiator may ask for fewer queues in its next login. In version 2 it does so only after a
+ * sealed CLOSE, which ends the session. If there is a queue pair, only the end of the session
+ * destroys it: a worker has to, because the device may take its time or refuse, and the thread
+ * of the write queue may know the queue pair already. The fence takes care of both.
  */
 static void join_failed(struct session *s, struct conn *conn, int error)
 {

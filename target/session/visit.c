@@ -40,7 +40,7 @@ unsigned int visit_begin(struct session *s, const struct host *h)
 	const char *full = NULL;
 	unsigned int reason;
 
-	/* of a lease that it never takes: to tell its own sessions from those of others */
+	/* A visit takes no lease, but its host id tells its own sessions from those of others. */
 	if (h)
 		host_lease_id(h, s->lease.host_id);
 	else
@@ -175,7 +175,7 @@ unsigned int visit_list(struct session *s, const void *msg, size_t len)
  * Scratch regions
  */
 
-/* A key says whose visit it is. Without one, an export has to take its address. */
+/* A visit with a key may borrow. Without one, an export has to take its address. */
 static bool may_borrow(const struct session *s, const struct host *h)
 {
 	const struct export *e;
@@ -199,9 +199,9 @@ static unsigned int lend_nothing(struct session *s, unsigned int reason)
 }
 
 /*
- * The queue pair is opened for the visitor last: there is a region by then. A peer may make
- * the last step fail: its queue pair may be in error. Nobody knows the key yet, so that the
- * memory can be given back before the queue pair is gone.
+ * The queue pair is opened to the visitor as the last step, when there is a region. A peer can
+ * make this step fail, by an error of its queue pair. Nobody knows the key yet, so the memory
+ * can be given back before the queue pair is gone.
  */
 static void lend_run(struct job *job)
 {
