@@ -81,15 +81,15 @@ struct audit_peer {
 	uint64_t left_out;
 };
 
-/* The loop's, but @fd, which is the thread's while there is one, and @reopen. */
+/* Owned by the loop, except @reopen, and except @fd while there is a thread, which owns it */
 static struct {
 	char path[AUDIT_PATH];		/* empty: there is no audit log */
 	int fd;
 	atomic_bool reopen;
 	bool moved;			/* reopen_now() has opened another file */
 	bool started;
-	uint64_t seq;			/* of the last line */
-	uint64_t lost;			/* lines since the last one that was not */
+	uint64_t seq;			/* number of the last line */
+	uint64_t lost;			/* lines lost since the last line that was not */
 	struct audit_window all;	/* lines of all addresses */
 	uint64_t left_out;		/* refusals that no address has in its count */
 	struct audit_peer peer[AUDIT_PEERS];
@@ -210,8 +210,8 @@ static size_t write_some(const char *line, size_t len)
 }
 
 /*
- * In the thread. Returns when all of the line is in one file: a new file gets it from its
- * start.
+ * In the thread. Returns when all of the line is in one file: a new file gets the line from the
+ * line's first byte on.
  */
 static void write_line(const char *line, size_t len)
 {
@@ -352,7 +352,7 @@ static void add_time(struct json_object *line)
  *
  * audit_write() ends it. In the loop, one line at a time.
  *
- * Return: the line, or NULL when there is no audit log; nothing is to be done about that.
+ * Return: the line; NULL: there is no audit log, which is no error, or no memory.
  */
 struct json_object *audit_line(const char *event)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command that runs while the daemon serves, and whose end is the daemon's.
+ * A command that runs while the daemon serves. When the command ends, the daemon ends.
  */
 #ifndef RDMABLKD_CAPTIVE_H
 #define RDMABLKD_CAPTIVE_H

@@ -68,7 +68,7 @@ uint64_t fault_once(enum fault which)
  * @bytes: message
  * @len: bytes
  *
- * It is bit 0 of the first message. In each message after that it is so many bits further; bit
+ * Flips bit 0 of the first message. In each later message the bit is so many bits further on; bit
  * 0 follows the last bit. In the loop.
  */
 void fault_flip(enum fault which, void *bytes, size_t len)

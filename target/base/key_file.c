@@ -88,7 +88,7 @@ void key_file_free(struct key_file *key)
 }
 
 /**
- * key_file_wipe_stack() - wipes what the caller has called before
+ * key_file_wipe_stack() - wipes what functions that the caller has called left on the stack
  *
  * memcpy() leaves pieces of a key in vector registers, and the loader saves these on the stack
  * whenever it looks up a function that is called for the first time.

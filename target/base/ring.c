@@ -3,8 +3,8 @@
  * An io_uring. A turn is one system call: it submits the entries prepared since the last
  * turn, waits if there is nothing else to do, and handles what has completed.
  *
- * With an epoll a turn handles one event. So none can wait in a batch for memory that was
- * freed meanwhile.
+ * With an epoll a turn handles one event. So no event can wait in a batch while the memory that
+ * it points to is freed.
  */
 #include <assert.h>
 #include <errno.h>
@@ -224,8 +224,8 @@ void ring_exit(struct ring *r)
 }
 
 /*
- * Looks at what a system call of a ring has returned. What the kernel could not do now it is
- * asked for again by the next turn. After an error this waits for a moment.
+ * Looks at what a system call of a ring has returned. If the kernel could not do it now, the next
+ * turn asks again. After an error this waits for a moment.
  */
 static void check(const char *call, int ret)
 {
@@ -268,9 +268,9 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
  *	IORING_CQE_F_MORE in its flags one is the last
  * @fd: watched until then or until ring_unwatch()
  *
- * The owner of @fd reads all there is: what it leaves it is not told of again. Nor is it told
- * again of an error: the completion channel of a device that is gone has one for good, which
- * would wake the thread without end.
+ * The owner of @fd must read all there is, because no completion comes for data that it leaves.
+ * Nor does one come again for an error: the completion channel of a device that is gone has an
+ * error for good, which would wake the thread without end.
  *
  * Return: 0; or -errno, with an epoll only.
  */
@@ -295,7 +295,7 @@ int ring_watch(struct ring *r, struct ring_source *src, int fd)
  * @src then has that event and goes on. The caller asks again until @src has its last
  * completion.
  *
- * Return: whether to wait for @end, and then for @src. If not @src is done with.
+ * Return: true: wait for @end, and then for the last completion of @src; false: @src gets none.
  */
 bool ring_unwatch(struct ring *r, struct ring_source *src, int fd, struct ring_source *end)
 {
@@ -353,7 +353,7 @@ static void ring_turn_epoll(struct ring *r, bool wait)
 /**
  * ring_turn - submit what was prepared and handle what has completed
  * @r: ring
- * @wait: until something has
+ * @wait: wait until something has completed
  */
 void ring_turn(struct ring *r, bool wait)
 {

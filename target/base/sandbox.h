@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the daemon takes from itself when it starts, so that a mistake in it is worth less
- * to an attacker. Landlock enforces it for all threads; nothing gives it back.
+ * Rights that the daemon gives up when it starts, so that a mistake in it is worth less to an
+ * attacker. Landlock enforces this for all threads; nothing gives the rights back.
  */
 #ifndef RDMABLKD_SANDBOX_H
 #define RDMABLKD_SANDBOX_H

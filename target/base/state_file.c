@@ -83,11 +83,11 @@ static int try_lock(const char *path)
 }
 
 /**
- * state_file_lock - keep other processes from what a lock file stands for
+ * state_file_lock - take a lock, so that no other process uses the same state
  * @path: lock file, in a directory that exists; made if there is none
  *
- * Blocks, for two seconds when another process has the lock: that may be dying. Whether
- * another host can have the lock at the same time is the file system's business.
+ * Blocks, for two seconds at most if another process has the lock, because that may be dying.
+ * Whether another host can have the lock at the same time depends on the file system.
  *
  * Return: a descriptor, which has the lock until it is closed; -EBUSY: another process has
  * it, or this one; -errno.

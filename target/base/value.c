@@ -364,7 +364,7 @@ static struct in6_addr ip_of_v4(const struct in_addr *v4)
  * value_ip - an address without its port
  * @sa: IPv4 or IPv6
  *
- * Return: it; IPv4 as mapped IPv6, so that one comparison serves both.
+ * Return: the address; IPv4 as mapped IPv6, so that one comparison serves both.
  */
 struct in6_addr value_ip(const struct sockaddr *sa)
 {

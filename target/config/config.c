@@ -321,9 +321,9 @@ const char *config_listen_networks(const struct config *cfg, const struct listen
  * @addr: address that the daemon listens on
  *
  * If @now does not have the address, the daemon still listens on it until its end. Then the
- * list stays, so that it lets in no peer that it has kept out.
+ * list stays, so that no peer gets in that the list has kept out.
  *
- * Return: whether it has changed.
+ * Return: whether the networks have changed.
  */
 bool config_listen_take(struct config *cfg, const struct config *now,
 			const struct listen_addr *addr)

@@ -210,7 +210,7 @@ TAILQ_HEAD(export_config_list, export_config);
  * @auth_given: @auth was given; else it follows from @hosts
  * @target_id: identity of this target, kept in @state_dir; with AUTH_PSK
  * @name: name of this target, for the logs of initiators
- * @state_dir: where UUIDs of exports are kept, what files have lost, who wrote them; for an
+ * @state_dir: directory for UUIDs of exports, and for notes of losses and last writers; for an
  *	export see config_state_dir()
  * @insecure: may listen beyond loopback without authentication
  * @log_level: LOG_ERR..LOG_DEBUG

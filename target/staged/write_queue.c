@@ -358,7 +358,7 @@ void write_queue_add(struct write_queue *q, unsigned int number, struct write_ta
 {
 	q->tag[number] = tag;
 	tag->queue = q;
-	/* A list is made before the receive of that number. */
+	/* Room for a list of answers is before the receive that has the tag's number. */
 	tag->list.addr = (uintptr_t)write_queue_receive(q, number) - q->all->head;
 	tag->list.lkey = q->all->lkey;
 }

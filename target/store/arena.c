@@ -67,9 +67,9 @@
 #define ARENA_LOST	3	/* was complete, and has lost pages; 0.1 takes it for "filling" */
 #define BOOT_BYTES	40
 #define ARENA_STEP_MS	10	/* between two looks at a lock */
-#define HOLE_LOOKS	5	/* for a hole */
-#define HOLE_STEP_MS	20	/* between two of them */
-#define ARENAS		4096		/* that may be open */
+#define HOLE_LOOKS	5	/* looks that must all see a hole */
+#define HOLE_STEP_MS	20	/* between two such looks */
+#define ARENAS		4096		/* arenas that may be open */
 
 /* Fields of /proc/PID/stat after the name: the state is 3, the start time 22. */
 #define STAT_STATE	" %c"
@@ -305,9 +305,9 @@ struct arena_trailer {
 	int64_t written_sec;	/* this and what follows of the file: struct file_stamp */
 	int64_t written_nsec;
 	uint32_t clean;		/* the file has all contents */
-	char boot[BOOT_BYTES];	/* of the host, when @pid was there; of version 0.1: empty */
-	uint64_t pid_ns;	/* of @pid; likewise 0 */
-	int64_t changed_sec;	/* of the file; of version 0.1: 0, so that no file is like it */
+	char boot[BOOT_BYTES];	/* boot of the host in which @pid ran; by version 0.1: empty */
+	uint64_t pid_ns;	/* PID namespace of @pid; by version 0.1: 0 */
+	int64_t changed_sec;	/* of the file; by version 0.1: 0, so that no file matches */
 	int64_t changed_nsec;
 	uint64_t file_bytes;
 	uint32_t doubtful;	/* the disk of the file may have lost writes of the arena */
@@ -390,7 +390,7 @@ static int wait_for_process(const struct arena_trailer *t, const char *path)
 	start = process_start(t->pid);
 	if (!start || start != t->start_time)
 		return 0;
-	/* This process had the arena before, and has closed it: else the flock were taken. */
+	/* This process had the arena before, and has closed it: the flock was free. */
 	if (t->pid == (uint32_t)getpid())
 		return 0;
 	log_info("arena %s: waiting for its former process %u to be gone", path,
@@ -543,7 +543,7 @@ static bool has_hole(int fd, uint64_t bytes)
 	return true;
 }
 
-/* One that was being filled has nothing to lose. A trailer in a hole is that of a new arena. */
+/* An arena that was being filled has nothing to lose. If its trailer is in a hole, it is new. */
 static void mark_lost(struct arena_trailer *t)
 {
 	if (!memcmp(t->magic, ARENA_MAGIC, sizeof(t->magic)) && t->state == ARENA_COMPLETE)
@@ -725,7 +725,7 @@ int arena_attach(struct store *store, const struct export_config *ec,
 		ret = trailer_check(store, ec, file, t);
 		if (ret)
 			return ret;
-		/* An earlier start may have said so, and nobody has accepted it. */
+		/* Unknown if an earlier start has said so, and nobody has accepted the loss since. */
 		missing = (t->state == ARENA_LOST && say_lost(ec, t)) || is_unknown(&t->writer);
 		/* The file has the flushed data, so its arena is not used when pages are lost. */
 		if (t->state == ARENA_COMPLETE || (t->state == ARENA_LOST && !ec->file))
@@ -842,11 +842,11 @@ static void set_newer(struct store *store)
  * arena_mending - note in the trailer that the file is about to be written by the daemon
  * @store: published; without a kept arena nothing happens
  *
- * Until arena_clean() another stamp of the file is not that of another program. An arena that
- * nobody has written needs no note: at the next start the file counts, and is equal to it. There a
- * note would have the export refused, because no note of the last writer says that the arena
- * counts. The loop may admit the first writer at this moment; then arena_written_by() notes the
- * same.
+ * Without the note, the next daemon would take the file's new stamp for that of another program.
+ * arena_clean() removes the note. An arena that no session has had needs none: at the next start
+ * the file counts, and is equal to it. With a note the export would be refused then, because no
+ * note of the last writer says that the arena counts. The loop may admit the first writer at this
+ * moment; then arena_written_by() notes the same.
  */
 void arena_mending(struct store *store)
 {
@@ -937,8 +937,8 @@ enum arena_state arena_newer(struct store *store, const struct export_config *ec
  * arena_renew - an arena is about to be filled again
  * @store: attached; gets a new epoch
  *
- * The last writer of the old contents need not be the last writer of the file. But an arena that
- * no disk may go on with is still one: the file may lack what was flushed.
+ * The last writer of the old contents need not be the last writer of the file. But if no disk may
+ * go on with the arena, that stays so: the file may lack flushed data.
  *
  * Return: 0 or -errno.
  */

@@ -111,8 +111,9 @@ static void tell(const struct disk_watch *by, bool mends, bool again)
  * @by: watch of the file whose sync has failed
  * @again: no sync of that file has succeeded since it told of a loss last
  *
- * Any thread. Before the loss is noted, because the write of the note may hang. Also when a sync
- * of @by succeeds after others that were told again.
+ * Any thread. To be called before the loss is noted, because the write of the note may hang. To be
+ * called once more, with @again false, when a sync of @by succeeds after failures that were told
+ * with @again.
  */
 void disk_loss_tell(const struct disk_watch *by, bool again)
 {

@@ -59,10 +59,10 @@
 #define STEP_FLUSH	(8ULL << 20)	/* the same while a flush waits */
 #define STEP_HOLE	(16ULL << 20)	/* the same in a hole of the file */
 #define NOTE_S		10	/* seconds between two notes of failures in a row */
-#define OWED_S		600	/* so often at most, losses told again have a file compared */
-#define PACE_MS		1000	/* a failure in a row is answered so late */
+#define OWED_S		600	/* least time between comparisons for losses told again, seconds */
+#define PACE_MS		1000	/* how late a further failure in a row is answered */
 #define PATIENCE_MS	60000	/* for losses that others tell of while one is mended */
-#define PATIENCE_TRIES	3	/* even if each takes longer than that */
+#define PATIENCE_TRIES	3	/* further tries at least, even if they take longer */
 #define PAUSE_MS	10	/* before the first other try; doubles each time */
 #define PAUSE_MAX_MS	1000
 
@@ -242,9 +242,10 @@ static int write_set(struct store *store, const struct bitmap *set,
  * full_failures_end - tell others that failures in a row are over
  * @full: locked
  *
- * Those that were told again have not compared their files for it. And another process may have
- * opened an uncached file between the last note and the last failure. A file that was opened here
- * since that failure has lost nothing.
+ * The other cached files have not compared their contents for losses that were told again, and do
+ * so now. Another process may have opened an uncached file between the last note and the last
+ * failure, so a skipped note is written now. If this process has opened one since, it has lost
+ * nothing, and no note is needed: note_wanted() would have noted a failure after the open.
  */
 void full_failures_end(struct full *full)
 {
@@ -257,7 +258,10 @@ void full_failures_end(struct full *full)
 	full->told_again = false;
 }
 
-/* A loss was told too late: what it may have taken counts as synced, and is not written again. */
+/*
+ * A loss that is told of only now is too late: data that it may have taken counts as synced, and
+ * would not be written again. So all of the file has to be compared.
+ */
 static void look_for_late(struct full *full)
 {
 	if (atomic_load(&full->lost))
@@ -281,9 +285,9 @@ static void all_synced(struct full *full)
 }
 
 /*
- * Whether a loss is to be noted: one in a row of failures is in the notes already, unless an
- * uncached file was opened since, here or, perhaps, by another process. The end of the row notes
- * what was not.
+ * Whether to note a loss. The notes have a loss in a row of failures already, unless an uncached
+ * file was opened since the last note: by this process, or perhaps by another one within NOTE_S.
+ * When the row ends, full_failures_end() writes a note that was skipped.
  */
 static bool note_wanted(struct full *full)
 {
@@ -312,7 +316,7 @@ static void sync_failed(struct full *full, int ret)
 		 full->file.name, full->file.path, strerror(-ret));
 	if (!disk_loss_shared(ret))
 		return;
-	/* Also when syncs of this file fail and succeed by turns. */
+	/* A FLUSH is slowed down also when syncs of this file fail and succeed by turns. */
 	recent = full->noted_s && full_now_s() - full->noted_s < NOTE_S;
 	disk_loss_tell(&full->watch, full->failing);
 	if (note_wanted(full))
@@ -324,8 +328,8 @@ static void sync_failed(struct full *full, int ret)
 }
 
 /*
- * What the kernel says of the page cache's writes is no loss of the disk's cache. The
- * fdatasync follows in any case, because it may have such an error to report.
+ * An error of the page cache's writes is no loss of the disk's cache. The fdatasync follows in
+ * any case, because it may have such a loss to report.
  */
 static int sync_now(struct full *full)
 {
@@ -340,13 +344,13 @@ static int sync_now(struct full *full)
 	return ret ?: written;
 }
 
-/* Looks at what was heard of the disk. */
+/* Takes over losses of the disk that this file has heard of. */
 static void look_for_lost(struct store *store)
 {
 	struct full *full = full_of(store);
 	unsigned int lost = atomic_exchange(&full->lost, 0);
 
-	/* It is mended in this process only, which may be killed when it has begun to. */
+	/* Only this process mends the loss, and it may be killed when it has begun to. */
 	if (lost)
 		arena_mending(store);
 	full->mend |= lost;
@@ -777,7 +781,7 @@ static int write_through(struct store *store, const struct store_range *run,
 	full_changed(full, run->offset, run->bytes);
 	disk_loss_sync_begin(&full->watch);
 	first = write_durable(store, run);
-	/* The first sync after it may be what tells of the loss. */
+	/* After a failure the next sync may be the one that reports the loss. */
 	ret = first ? write_apart(store, run, first) ?: full_sync(store, cancelled) : 0;
 	disk_loss_sync_end(&full->watch);
 	if (!first)
@@ -813,8 +817,8 @@ static int flush_write(struct store *store, struct store_work *w)
 }
 
 /*
- * Syncs for all FLUSHes that have no error. The first that somebody waits for does it; when that
- * one is cancelled, the next goes on.
+ * Syncs once for all FLUSHes that have no error. If the FLUSH that the sync is done for is
+ * cancelled, the sync goes on for the next FLUSH.
  */
 static int sync_for(struct store *store, struct store_works *works)
 {

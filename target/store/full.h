@@ -42,12 +42,13 @@
  *	@unsynced must be written again, whatever the page cache says of it
  * @mend: the disk has lost writes: @unsynced must be written again, too. That is no failure of
  *	this file, whose arena has everything
- * @owed: a loss was heard of that did not begin a comparison; the background or a FLUSH makes it
- *	good later, or the end
- * @failing: the last sync failed, and others of the disk were told
- * @told_again: they were told again since
- * @pace: the FLUSH under way has told others not for the first time, and is answered later
- * @patience: until when losses are mended that others tell of meanwhile, ms; see full_patience()
+ * @owed: a loss was heard of that did not begin a comparison; the background, a FLUSH or the end
+ *	of the store begins one later
+ * @failing: the last sync failed, and other files of the disk were told
+ * @told_again: other files were told again since
+ * @pace: a sync of the FLUSH under way has failed, not for the first time: its answer waits
+ * @patience: time until which losses that others tell of meanwhile are mended, ms; see
+ *	full_patience()
  * @rounds: how often such a loss was mended since full_patience()
  * @noted: value of sync_errors_opened() at the last note of a loss
  * @noted_s: time of that note, seconds

@@ -134,8 +134,8 @@ static int take_newer(struct store *store, const struct export_config *ec)
 }
 
 /*
- * The loss counts as one that was heard of just now. A reader needs the arena only, and leaves it
- * to the next daemon that may write the file.
+ * The loss counts as one that was heard of just now. A read-only export needs the arena only, and
+ * leaves the comparison to the next daemon that may write the file.
  */
 static int take_doubtful(struct store *store, const struct export_config *ec)
 {
@@ -349,12 +349,12 @@ static int finish(struct store *store)
 }
 
 /*
- * Brings the file up to date, and hears of no more losses. One that was told after the last look
- * is mended in a second round, or by the next daemon, which has the kept arena. So the stamp,
- * which may take seconds, comes before the watch ends. So do syncs of other files that may be told
- * of a loss. If they hang, the next daemon compares a kept arena.
+ * Brings the file up to date, then ends its watch. A loss that is told of after the last look is
+ * mended in a second round or, with a kept arena, by the next daemon. So all that takes time comes
+ * before the watch ends: the stamp, which may take seconds, and the end of syncs of other files
+ * that may report a loss. If these syncs hang, the next daemon compares a kept arena.
  *
- * @settled: cleared if they hang, and the file may lack what was flushed
+ * @settled: cleared if these syncs hang, and the file may lack flushed data
  */
 static int finish_writer(struct store *store, bool *settled)
 {
