@@ -13,13 +13,13 @@
 
 /**
  * struct window - the requests of one half of a round
- * @blast: whose they are
- * @way: all of them
- * @began: when each of those under way began, by its id
+ * @blast: blast that they are part of
+ * @way: whether they are WRITEs or READs
+ * @began: start of each request under way, by its id, ns
  * @free: ids that are not in use
- * @nr_free: how many
- * @next: the block that comes next
- * @blocks: of the region
+ * @nr_free: number of ids in @free
+ * @next: number of the next block
+ * @blocks: number of blocks of the region
  * @end: time after which no request begins, ns
  * @said: when the last keep-alive was sent, ns
  * @broken: no request begins any more
@@ -61,7 +61,7 @@ static int take_one(struct window *w, struct nl_failure *failure)
 	return 0;
 }
 
-/* A round may take longer than a daemon has patience, or a user. */
+/* Keeps the visit alive, and breaks the round off at its end or when the user stops it. */
 static int look_up(struct window *w, struct nl_failure *failure)
 {
 	struct blast *b = w->blast;
@@ -144,8 +144,8 @@ static int all_rounds(struct window *w, struct nl_failure *failure)
 
 /**
  * blast_run() - writes, reads and compares
- * @blast: with its region, which has room for a request at least, and what is asked for
- * @failure: why it has ended before its time; the figures are valid nevertheless
+ * @blast: with its region, which has room for a request at least, and all fields up to @stop
+ * @failure: why the blast has ended before its time; the figures are valid nevertheless
  *
  * Returns 0, also when a comparison has failed, or when no round was complete; or -1.
  */

@@ -29,9 +29,9 @@ enum blast_way {
  * @depth: requests under way at once
  * @seconds: how long; a round that has begun has BLAST_GRACE_MS more
  * @stop: set by a signal: begin no request any more
- * @times: of each request, from its post to its completion
+ * @times: duration of each request, from its post to its completion
  * @busy_ns: how long requests were under way
- * @rounds: that were written, read and compared; the last round may not be one of them
+ * @rounds: number of rounds that were written, read and compared; the last one may be incomplete
  * @damaged: a comparison has failed, which is the end
  * @damage: where
  */

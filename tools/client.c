@@ -27,21 +27,21 @@
  * struct client - a visit
  * @conn: control queue
  * @login: as asked for; its pointers are valid until the visit has begun
- * @version: of the protocol
- * @hello: as sent; with version 1 only its first part is
- * @challenge: as received, likewise
+ * @version: version of the protocol
+ * @hello: HELLO as sent; with version 1 only its first part is sent
+ * @challenge: CHALLENGE as received; with version 1 only its first part has come
  * @pair: ephemeral key, until PROOF
- * @keys: of the seal
- * @sealed: every message is from now on
- * @tx: what is sent
- * @rx: what is received
+ * @keys: keys of the seal
+ * @sealed: every message is sealed from now on
+ * @tx: seal of messages that are sent
+ * @rx: seal of messages that are received
  * @msg: the last message received
- * @len: its bytes
+ * @len: bytes of @msg
  * @welcome: the visit has begun
- * @name: of the target
- * @pings: that have been sent
- * @unanswered: the last one of client_keep_alive() is
- * @limit: end of all waits but the last, of times_now(); 0: none
+ * @name: name of the target
+ * @pings: number of keep-alives sent
+ * @unanswered: the last keep-alive of client_keep_alive() has no answer yet
+ * @limit: end of all waits except those of the end, on the clock of times_now(); 0: none
  * @closed: reason of the target's CLOSE
  */
 struct client {
@@ -187,9 +187,9 @@ static unsigned int type_of(const struct client *c)
 }
 
 /*
- * Opens a frame in its place. A target to which the key proves nothing has no key for this
- * login: its CLOSE comes without a seal, as the first message. It is no more than a hint, and so
- * is all that the tool makes of it.
+ * Opens a frame in its place. A target that does not know the key cannot seal: its CLOSE comes as
+ * the first message, without a seal. Anybody could have sent that, so what the tool says about it
+ * is only a hint.
  */
 static int unseal(struct client *c, struct nl_failure *failure)
 {
@@ -248,7 +248,7 @@ static int receive(struct client *c, unsigned int type, size_t len, struct nl_fa
 	return 0;
 }
 
-/* Whether a name of the wire is one: printable, with a NUL. */
+/* Whether a received name is valid: printable, with a NUL. */
 static bool name_ok(const char *name)
 {
 	size_t i, len = strnlen(name, RDMABLK_NAME_LEN);
@@ -506,7 +506,7 @@ unsigned int client_mtu(const struct client *client)
 }
 
 /**
- * client_limit() - bounds all waits of a visit, but for that of its end
+ * client_limit() - bounds all waits of a visit, except those of its end
  * @client: visit
  * @ms: from now on
  */
@@ -527,7 +527,7 @@ static int say_keep_alive(struct client *c, struct nl_failure *failure)
 	return send_msg(c, &command, sizeof(command), failure);
 }
 
-/* The message that has come is to be the answer to the last keep-alive. */
+/* Checks that the message received answers the last keep-alive. */
 static int check_answer(const struct client *c, struct nl_failure *failure)
 {
 	struct rdmablk_answer answer;
@@ -568,7 +568,7 @@ int client_ping(struct client *client, __u64 *ns, struct nl_failure *failure)
  * @client: visit, with READs or WRITEs under way: client_done() takes the answer
  * @failure: why it was not possible
  *
- * As long as the last one is not answered nothing is sent.
+ * Sends nothing while the last keep-alive has no answer yet.
  *
  * Returns 0 or -1.
  */
@@ -654,8 +654,8 @@ static int take_answer(struct client *c, size_t len, struct nl_failure *failure)
 /**
  * client_done() - waits for a READ or WRITE, as long as for any answer
  * @client: visit with one under way
- * @id: set: of the one that is done
- * @failure: why none is; perhaps the target has ended the visit
+ * @id: set: id of the request that is done
+ * @failure: why no request is done; perhaps the target has ended the visit
  *
  * Returns 0 or -1.
  */

@@ -277,8 +277,8 @@ int client_conn_open(struct client_conn *conn, const struct sockaddr *target,
  */
 
 /*
- * A target ends the key of what it lends before it says that a visit ends. A request under way
- * is refused then, which breaks the connection, and the reason does not arrive.
+ * A target may end the key of the memory that it lends before its CLOSE has arrived. The adapter
+ * then refuses a request under way, which breaks the connection, and the reason does not arrive.
  */
 static int lost(struct client_conn *conn, const struct ibv_wc *wc, struct nl_failure *failure)
 {
@@ -301,7 +301,7 @@ static int next_completion(struct client_conn *conn, struct ibv_wc *wc,
 	return nr && wc->status ? lost(conn, wc, failure) : nr;
 }
 
-/* The same, while an answer may be a matter of microseconds. */
+/* The same, but polls for SPIN_NS, because an answer may come within microseconds. */
 static int spin(struct client_conn *conn, struct ibv_wc *wc, struct nl_failure *failure)
 {
 	__u64 until = times_now() + SPIN_NS;
@@ -354,7 +354,7 @@ static int completion(struct client_conn *conn, struct ibv_wc *wc, struct nl_fai
 			return ret > 0 ? 0 : -1;
 		if (ibv_req_notify_cq(conn->cq, 0))
 			return nl_fail(failure, EIO, "the completion queue tells of nothing");
-		/* One that came before the request is told of by none. */
+		/* A completion that came before ibv_req_notify_cq() makes no event. */
 		ret = next_completion(conn, wc, failure);
 		if (ret)
 			return ret > 0 ? 0 : -1;

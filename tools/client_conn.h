@@ -14,21 +14,21 @@
 
 /**
  * struct client_conn - a control queue to a target; zeroed memory: none
- * @channel: of connection events
- * @id: of the connection
- * @pd: domain of @mr
- * @comp: tells of completions
- * @cq: of receives and sends
+ * @channel: channel of connection events
+ * @id: CM id of the connection
+ * @pd: protection domain of @mr
+ * @comp: completion channel of @cq
+ * @cq: completion queue of receives and sends
  * @mr: registration of @buf, local rights only
  * @buf: RDMABLK_CTRL_RECVS receive buffers, as many send buffers
  * @requests: READs and WRITEs that may be under way at once, set before client_conn_open()
  * @stop: set by a signal: no wait lasts longer than a second from then on; NULL: none, set
  *	before client_conn_open()
- * @hurried: that has been seen
- * @sends: that have been posted
+ * @hurried: @deadline takes account of @stop already
+ * @sends: number of sends posted
  * @qpn: number of the target's queue pair
- * @reason: of the target's reject, enum rdmablk_reason; 0: it was none of an rdmablk target
- * @version_max: of the target's reject
+ * @reason: reason of the target's reject, enum rdmablk_reason; 0: no reject of an rdmablk target
+ * @version_max: highest version that the target's reject names
  * @up: the target has accepted
  * @gone: the connection is lost
  * @deadline: end of all waits, of CLOCK_MONOTONIC, ms
@@ -56,7 +56,7 @@ struct client_conn {
 /**
  * struct client_conn_request - a READ or WRITE of the target's memory
  * @write: WRITE, else READ
- * @id: below @requests, of its completion
+ * @id: id of its completion, below @requests of the connection
  * @local: memory of this host
  * @bytes: how many
  * @lkey: of @local

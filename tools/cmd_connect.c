@@ -60,7 +60,7 @@ static void print_result(const struct device *device)
 	output_json_line(top);
 }
 
-/* What helps. @err: errno of a failed connect; @names: room for those of exports */
+/* Return: a hint for the error message. @err: of the connect; @names: room for export names */
 static const char *hint(const struct connect_request *request, int err,
 			char names[VISIT_NAMES_TEXT])
 {

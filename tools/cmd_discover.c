@@ -79,8 +79,8 @@ static struct json_object *export_object(const struct rdmablk_listed *listed)
 	return object;
 }
 
-#define MOST_EXPORTS	65536		/* that a target is believed to have */
-#define PAGE_NS		6000000		/* a target ends who sends 200 messages a second */
+#define MOST_EXPORTS	65536		/* a list of more is taken for an error */
+#define PAGE_NS		6000000		/* a target ends a visit that sends 200 messages a second */
 
 /* Asks for all pages. Returns the exports, or NULL. */
 static struct json_object *gather(struct client *client, struct nl_failure *failure)

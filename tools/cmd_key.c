@@ -187,7 +187,7 @@ static int show(const struct key_file *key)
 	return STATUS_DONE;
 }
 
-/* Return: what the key is put into, or NULL after a complaint */
+/* Return: memory for a key, or NULL after a complaint */
 static struct key_file *begin(const char *what)
 {
 	struct key_file *key = NULL;

@@ -26,7 +26,7 @@
 #define MAX_RUN_MS	60000	/* a visit lasts somewhat longer */
 #define INTERVAL	100	/* ms, unless so many rounds then take longer than ... */
 #define DEFAULT_RUN_MS	30000
-#define MESSAGE_MS	6	/* a daemon ends who sends 200 messages a second */
+#define MESSAGE_MS	6	/* a daemon ends a visit that sends 200 messages a second */
 #define MAX_DEPTH	128
 #define MAX_SECONDS	60
 #define PRINTED		100	/* with more rounds they are not printed one by one */
@@ -61,12 +61,12 @@ static const char *const names[OPERATIONS] = { "send", "write", "read" };
  * @visit: the target
  * @what: the command with its operand, for complaints
  * @count: rounds
- * @interval: from one to the next, ms
- * @size: of a READ or WRITE, bytes
- * @seconds: of a blast; 0: single requests
- * @depth: of a blast
- * @chosen: operations
- * @any: some were named
+ * @interval: time from one round to the next, ms
+ * @size: size of a READ or WRITE, bytes
+ * @seconds: duration of a blast; 0: single requests
+ * @depth: requests of a blast under way at once
+ * @chosen: operations to measure
+ * @any: the command line named operations
  * @count_given: --count was given
  * @interval_given: --interval was given
  * @depth_given: --depth was given
@@ -75,8 +75,8 @@ static const char *const names[OPERATIONS] = { "send", "write", "read" };
  * @mtu: of the queue pair, bytes; 0: not known
  * @passes: the largest packet that has arrived, bytes; 0: not known
  * @scratch: region that is lent
- * @times: of each operation
- * @blast: of a blast
+ * @times: durations of single requests, by operation
+ * @blast: figures of a blast
  * @began: when the visit has begun, ns
  * @heard: when the daemon has answered last, ns
  * @failed: the measurement has ended with a failure
@@ -222,7 +222,7 @@ static struct json_object *new_row(const char *name, struct times *times, __u32 
 	return row;
 }
 
-/* What many at once have come to */
+/* Makes the row of one operation of a blast. */
 static struct json_object *new_blast_row(struct blast *blast, enum blast_way way)
 {
 	struct times *times = &blast->times[way];
@@ -424,7 +424,7 @@ static int one_round(struct ping *ping, __u32 round, bool prints)
 	return 0;
 }
 
-/* The daemon ends a visit that says nothing. */
+/* Sends a keep-alive if the visit has been silent, because the daemon ends a silent visit. */
 static int stay(struct ping *ping)
 {
 	struct nl_failure failure;
@@ -515,7 +515,7 @@ static int enter(struct ping *ping)
 	return status;
 }
 
-/* Messages alone are something, too, unless READ or WRITE was asked for. */
+/* Goes on with messages alone, unless the user has asked for READ, WRITE or a blast. */
 static int go_without(struct ping *ping, const char *why, int err)
 {
 	if (ping->seconds || ping->any)
@@ -556,15 +556,16 @@ static int report_lost(const struct ping *ping, const struct nl_failure *failure
 	return report_peer_failure(failure->err, ping->what, "%s", failure->text);
 }
 
-/* Nothing but silence says that packets of this size are lost. */
+/* Whether a packet seems to be lost: the only sign is that no answer comes. */
 static bool was_lost(const struct ping *ping, const struct nl_failure *failure)
 {
 	return ping->passes && failure->err == ETIMEDOUT;
 }
 
 /*
- * What the path loses shows here, before anything is measured. Bad luck looks the same, and
- * ends the connection, too: only a size that is lost twice is too large.
+ * Looks for the largest packet that the path carries, before anything is measured. A packet that
+ * is lost by chance looks the same, and ends the connection, too: only a size that is lost twice
+ * counts as too large.
  */
 static int find_mtu(struct ping *ping)
 {

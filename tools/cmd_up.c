@@ -111,8 +111,8 @@ static int finish(struct attempt *attempt, const struct device *device,
 }
 
 /*
- * What helps, when there is no other try. @request: with the identity of this host; @names: room
- * for those of exports
+ * Return: a hint for the error message, when there is no further try. @request: with the identity
+ * of this host; @names: room for export names
  */
 static const char *hint(const struct connect_request *request, int err,
 			char names[VISIT_NAMES_TEXT])
@@ -138,8 +138,8 @@ static void say(struct attempt *attempt, const char *text)
 }
 
 /*
- * At boot nobody has loaded keys yet. A key that is loaded stays what it is. Return: 0 or -1,
- * when @failure tells why.
+ * Connects. If the kernel lacks the key, loads it from its file, because at boot nobody has loaded
+ * keys yet. Does not replace a key that is loaded. Return: 0 or -1, when @failure tells why.
  */
 static int connect_with_key(const struct connect_request *request, struct device *device,
 			    struct nl_failure *failure)

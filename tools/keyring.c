@@ -337,7 +337,7 @@ static int revoke(key_serial_t ring, const char *description, char *why)
 }
 
 /**
- * keyring_unload() - revokes a key: what uses it finds it gone
+ * keyring_unload() - revokes a key, and removes it from the keyrings
  * @name: of the key
  * @why: KEYRING_WHY bytes for the reason of a failure
  *

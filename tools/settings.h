@@ -58,7 +58,7 @@ enum setting {
 	{ "reauth-tmo", 0, SETTING_ID_REAUTH_TMO, "S", \
 	  "seconds between two proofs of the key, 0 to 604800, or off (3600)" }
 
-/* The key is a setting, too, but no number: those who take it keep it. */
+/* A key is no number, so it is not in struct settings: each command keeps it itself. */
 #define SETTING_OPTION_KEY(id) \
 	{ "key", 0, id, "NAME", \
 	  "key to log in with, see 'rdmablk key' (none)" }

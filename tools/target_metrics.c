@@ -515,7 +515,7 @@ int target_metrics_print(const struct metrics_args *args, struct json_object *an
 }
 
 /**
- * target_metrics_down() - there are no figures: nobody must take the last ones for them
+ * target_metrics_down() - write that the daemon is down, in place of its last figures
  * @args: options, checked; without a file nothing happens
  */
 void target_metrics_down(const struct metrics_args *args)

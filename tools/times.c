@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * How long things have taken: least, most and average of all times, percentiles of those that are
- * kept. Up to TIMES_KEPT times are all kept. With more of them each has the same chance.
+ * kept. Up to TIMES_KEPT times are all kept. Of more, each has the same chance to be kept.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static __u64 draw(struct times *times, __u64 below)
 }
 
 /**
- * times_add() - one more
- * @times: of its kind
+ * times_add() - add a duration
+ * @times: durations of its kind
  * @ns: how long it took, nanoseconds
  *
  * Returns 0, or -1 when memory is short.
@@ -61,8 +61,8 @@ int times_add(struct times *times, __u64 ns)
 }
 
 /**
- * times_average() - their average
- * @times: of one kind
+ * times_average() - the average of all durations
+ * @times: durations of one kind
  *
  * Returns nanoseconds; 0 without any.
  */
@@ -79,9 +79,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /**
- * times_percentile() - what most of them did not exceed
- * @times: of one kind
- * @percent: how many of them, above 0, 100 at most
+ * times_percentile() - a percentile of the durations that are kept
+ * @times: durations of one kind
+ * @percent: above 0, 100 at most
  *
  * Returns the least of those kept that @percent of these do not exceed, nanoseconds; 0
  * without any.
@@ -101,8 +101,8 @@ __u64 times_percentile(struct times *times, double percent)
 }
 
 /**
- * times_free() - forgets them
- * @times: of one kind; zeroed afterwards
+ * times_free() - forget all durations
+ * @times: durations of one kind; zeroed afterwards
  */
 void times_free(struct times *times)
 {

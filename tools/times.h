@@ -11,14 +11,14 @@
 
 /**
  * struct times - how long things have taken; zeroed memory: none
- * @ns: those that are kept, nanoseconds; a sample of all when there are more
- * @kept: how many
- * @count: of all
- * @sum: of all, nanoseconds
- * @min: of all, nanoseconds
- * @max: of all, nanoseconds
- * @random: state of the choice of the sample
- * @sorted: @ns is
+ * @ns: durations that are kept, nanoseconds; a sample if there are more than TIMES_KEPT
+ * @kept: number of durations in @ns
+ * @count: number of all durations
+ * @sum: sum of all durations, nanoseconds
+ * @min: shortest of all durations, nanoseconds
+ * @max: longest of all durations, nanoseconds
+ * @random: state of the generator that chooses the sample
+ * @sorted: @ns is sorted
  */
 struct times {
 	__u64 *ns;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What all commands that visit a target have in common: options, the key, the identity of this
- * host, the addresses of the target. From the moment on at which a key is in it, the process
- * leaves no core dump.
+ * host, the addresses of the target. Once the process has a key, it leaves no core dump.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,8 +71,8 @@ int visit_parse(const char *what, char **operands, struct visit *visit)
 }
 
 /*
- * That of a disk: of the tool's file, of the module's parameter, of the machine. A visit alone
- * may go without.
+ * Finds the host id that disks of this host have: from the tool's file, the module's parameter or
+ * the machine. Unlike a disk, a visit may go without one.
  */
 static int find_host_id(struct visit *visit, struct nl_failure *failure)
 {
@@ -105,7 +104,7 @@ static int refuse(bool peer, int err, const char *what, const char *fmt, ...)
 		      report_failure(err, what, "%s", why);
 }
 
-/* The module's rule for disks is the tool's for visits, with the same errno. */
+/* The module's rule require_key counts for visits as for disks, with the same errno. */
 static int check_rule(const struct visit *visit, const char *what)
 {
 	char line[8];

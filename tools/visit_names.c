@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which exports there are, when a target does not have the one that a disk should have: a short
- * visit asks for their names, with the key of the disk if its file is here.
+ * The exports that a target has, when it lacks the one for a disk: a short visit asks for their
+ * names, with the key of the disk if its file is on this host.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
  * @best: the nearest name
  * @list: the first names, with commas between them
  * @listed: how many
- * @nr: of all
+ * @nr: number of all names
  * @wanted: the target has the export now
  */
 struct names {
@@ -98,7 +98,7 @@ static void say(const struct names *names, bool more, char text[VISIT_NAMES_TEXT
  * @text: result: the end of a line that says so; empty if the target lists no export to this
  *	host, or has the wanted one meanwhile
  *
- * A visit comes from the default address, so there is none if the disk has another one.
+ * A visit comes from the default address of this host, so none is made if the disk names another.
  */
 void visit_names(const struct connect_request *request, char text[VISIT_NAMES_TEXT])
 {

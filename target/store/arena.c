@@ -725,7 +725,7 @@ int arena_attach(struct store *store, const struct export_config *ec,
 		ret = trailer_check(store, ec, file, t);
 		if (ret)
 			return ret;
-		/* Unknown if an earlier start has said so, and nobody has accepted the loss since. */
+		/* Unknown: an earlier start has said so, and nobody has accepted the loss. */
 		missing = (t->state == ARENA_LOST && say_lost(ec, t)) || is_unknown(&t->writer);
 		/* The file has the flushed data, so its arena is not used when pages are lost. */
 		if (t->state == ARENA_COMPLETE || (t->state == ARENA_LOST && !ec->file))

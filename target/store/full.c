@@ -242,10 +242,10 @@ static int write_set(struct store *store, const struct bitmap *set,
  * full_failures_end - tell others that failures in a row are over
  * @full: locked
  *
- * The other cached files have not compared their contents for losses that were told again, and do
- * so now. Another process may have opened an uncached file between the last note and the last
- * failure, so a skipped note is written now. If this process has opened one since, it has lost
- * nothing, and no note is needed: note_wanted() would have noted a failure after the open.
+ * Other cached files have not compared their contents for losses that were told again, so they are
+ * told to do so now. Another process may have opened an uncached file between the last note and
+ * the last failure, so a skipped note is written now. But if this process has opened one since
+ * that failure, no note is written: that file has lost nothing.
  */
 void full_failures_end(struct full *full)
 {
