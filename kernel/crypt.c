@@ -22,8 +22,8 @@
 #include "crypt.h"
 
 /*
- * What "ecdh-nist-p256" takes as a private key: <crypto/ecdh.h> encodes the same, but by a
- * function of the module ecdh_generic.
+ * A private key as "ecdh-nist-p256" takes it. <crypto/ecdh.h> has a function that encodes the
+ * same, but it is in the module ecdh_generic.
  */
 struct rdmablk_crypt_private {
 	struct kpp_secret head;
@@ -364,7 +364,7 @@ static int rdmablk_crypt_open(void *key, const struct rdmablk_sealed_job *job)
 	int ret = rdmablk_crypt_run(c, job, job->len + RDMABLK_SEALED_TAG_LEN,
 				    crypto_aead_decrypt);
 
-	/* With a wrong tag, what was decrypted stays here. */
+	/* If the tag is wrong, the caller gets none of the decrypted text. */
 	if (!ret)
 		memcpy(job->to, c->text + job->aad_len, job->len);
 	memzero_explicit(c->text, sizeof(c->text));

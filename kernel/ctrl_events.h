@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the control queue tells the session.
+ * Upcalls from the control queue to the session.
  */
 #ifndef RDMABLK_CTRL_EVENTS_H
 #define RDMABLK_CTRL_EVENTS_H

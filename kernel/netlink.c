@@ -871,8 +871,8 @@ static int rdmablk_nl_stats_start(struct netlink_callback *cb)
 }
 
 /*
- * Recoveries announce events, and what frees memory may be I/O that a recovery has to bring
- * back: an event never waits for memory.
+ * Recoveries announce events. Memory may become free only by I/O that a recovery has to bring
+ * back, so an event never waits for memory.
  */
 #define RDMABLK_NL_EVENT_GFP	(GFP_NOWAIT | __GFP_NOWARN)
 

@@ -416,8 +416,8 @@ static u64 rdmablk_recovery_served(const struct rdmablk_session *s)
 }
 
 /*
- * Whether the last outage goes on. The connection in between was a short one and has served
- * nobody, although requests waited, or had waited in vain. Else a target that ends each
+ * Whether the last outage goes on: the connection in between was a short one and has completed no
+ * request, although requests were held, or I/O had failed. Otherwise a target that ends each
  * connection right away, or makes this side do so, would hold I/O for ever.
  */
 static bool rdmablk_recovery_goes_on(const struct rdmablk_session *s)

@@ -309,7 +309,7 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 		WRITE_ONCE(path->unflushed, true);
 	req->cmd = NULL;
 	req->watched = false;
-	/* The timeout may be that of a command; sent again, it may not be a command. */
+	/* The timeout may be that of a command. The request may be sent again without one. */
 	rq->timeout = 0;
 	if (held->lost && held->again && req->holds) {
 		req->holds = 2;

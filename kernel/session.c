@@ -281,7 +281,7 @@ bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drain
 		if (!s->resume)
 			s->promised = s->login.offer;
 		s->agreed = s->login.offer;
-		/* Tasks that show what was agreed on copy it to their stacks. */
+		/* Tasks that show @agreed copy it to their stacks: leave the key of slots out. */
 		s->agreed.cmds.slot_iova = 0;
 		s->agreed.cmds.slot_rkey = 0;
 		s->live_at = jiffies;
