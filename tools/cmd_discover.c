@@ -80,7 +80,7 @@ static struct json_object *export_object(const struct rdmablk_listed *listed)
 }
 
 #define MOST_EXPORTS	65536		/* a list of more is taken for an error */
-#define PAGE_NS		6000000		/* a target ends a visit that sends 200 messages a second */
+#define PAGE_NS		6000000		/* a target ends a visit that sends 200 messages in 1 s */
 
 /* Asks for all pages. Returns the exports, or NULL. */
 static struct json_object *gather(struct client *client, struct nl_failure *failure)
