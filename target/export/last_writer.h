@@ -23,7 +23,7 @@ enum last_writer_state {
 
 /**
  * struct last_writer_dir - what is known of a directory of notes; zeroed memory: nothing
- * @settled: all notes there are durable: the directory was synced after the last change
+ * @settled: the notes there are durable: the directory was synced after they were written
  * @made: the directories are there, and their names are durable
  *
  * Zeroed when an export is opened: another host may have had the directory since, and an earlier
