@@ -108,6 +108,13 @@ static struct host *next_in(struct host_table *table, const struct host *h)
 	return table && next < table->nr ? &table->host[next] : NULL;
 }
 
+/* Frees what a host owns, except its secrets, which are in the memory of the table. */
+static void release(struct host *h)
+{
+	config_host_free(h->cfg);
+	free(h->address);
+}
+
 /**
  * host_discard - forget a table, and wipe its keys
  * @table: not in force; or NULL
@@ -118,10 +125,8 @@ void host_discard(struct host_table *table)
 
 	if (!table)
 		return;
-	for (h = next_in(table, NULL); h; h = next_in(table, h)) {
-		config_host_free(h->cfg);
-		free(h->address);
-	}
+	for (h = next_in(table, NULL); h; h = next_in(table, h))
+		release(h);
 	secret_free(table->secrets, table->len);
 	free(table);
 }
@@ -165,16 +170,17 @@ static struct host *add_host(struct host_table *table, struct host_config *hc)
 	struct host *h = &table->host[table->nr];
 	uint8_t digest[MAC_DIGEST_LEN];
 
-	if (hc && hc->address)
+	if (!hc)
+		return NULL;
+	h->cfg = hc;
+	if (hc->address)
 		h->nr_addresses = value_addresses(hc->address, &h->address);
-	if (!hc || h->nr_addresses < 0 ||
+	if (h->nr_addresses < 0 ||
 	    mac_digest(LABEL_LEASE, hc->name, strlen(hc->name), digest)) {
-		config_host_free(hc);
-		free(h->address);
+		release(h);
 		return NULL;
 	}
 	memcpy(h->lease_id, digest, sizeof(h->lease_id));
-	h->cfg = hc;
 	table->nr++;
 	return h;
 }
@@ -471,7 +477,7 @@ bool host_remove(const char *name)
 		return false;
 	for (unsigned int i = 0; i < h->nr_keys; i++)
 		explicit_bzero(h->key[i].secret, KEY_FILE_SECRET_LEN);
-	config_host_free(h->cfg);
+	release(h);
 	end = hosts.table->host + --hosts.table->nr;
 	memmove(h, h + 1, (size_t)((char *)end - (char *)h));
 	return true;
