@@ -476,6 +476,7 @@ static bool rdmablk_request_requeue(struct request *rq, void *data)
 	 * would inherit its losses.
 	 */
 	rq->rq_flags |= RQF_DONTPREP;
+	rq->timeout = 0;	/* the limit at the time when it is sent, which may have changed */
 	blk_mq_requeue_request(rq, false);
 	resend->requests++;
 	return true;

@@ -423,6 +423,8 @@ MUTANTS = [
     ("a durable write has the time of a write", "test_request", REQUEST,
      "\t\t      !(rq->cmd_flags & REQ_FUA) && !req->durable ?\n",
      "\t\t      !(rq->cmd_flags & REQ_FUA) ?\n"),
+    ("a request that is sent again keeps an older limit", "test_request", REQUEST,
+     "\trq->timeout = 0;\t/* the limit at", "\t/* the limit at"),
     ("io_tmo is for requests of the device alone", "test_request", REQUEST,
      "\tif (rdmablk_request_is_command(rq))\n\t\ttmo", "\tif (path)\n\t\ttmo"),
     ("a write that waits for a tag waits for the device alone", "test_request", REQUEST,

@@ -342,11 +342,13 @@ static void test_requeue(void **state)
 	(void)state;
 	hold();
 	rq[READ].pdu.held = false;
+	rq[WRITE].timeout = 600;	/* the timer has fired, and has set the limit of that time */
 	assert_int_equal(rdmablk_request_requeue_held(&set, 100), REQUESTS - 2);
 	for (int i = 0; i < REQUESTS; i++)
 		assert_int_equal(rq[i].requeued, i != COMPLETED && i != READ);
 	/* Until it is queued again its timer may fire, which must not count. */
 	assert_true(rq[WRITE].pdu.held);
+	assert_int_equal(rq[WRITE].timeout, 0);
 	assert_int_equal(ended, 0);
 }
 
