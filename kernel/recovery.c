@@ -488,8 +488,12 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	spin_unlock_irq(&s->lock);
 	/* Waits for tasks in queue_rq that found the session not live and hold a request now. */
 	rdmablk_recovery_quiesce(s);
+	/* A timeout that has found a held request must not see it when it is no longer held. */
+	blk_sync_queue(s->disk->queue);
 	s->outage.waiting = rdmablk_request_requeue_held(&s->tag_set, patience) ||
 			    time_after_eq(s->live_at, s->outage.last_clock + patience);
+	/* Requests that were sent since the session is live have lost their timer. */
+	timer_reduce(&s->disk->queue->timeout, jiffies + 1);
 	rdmablk_recovery_unquiesce(s);
 	blk_mq_kick_requeue_list(s->disk->queue);
 	s->reconnects++;

@@ -74,13 +74,22 @@ static void blk_mq_unquiesce_queue(struct request_queue *q)
 static void blk_sync_queue(struct request_queue *q)
 {
 	assert_ptr_equal(q, &queue);
-	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	assert_int_equal(q->quiesced, 1);
 	no_timeout = true;
+}
+
+static void timer_reduce(unsigned int *timer, unsigned long at)
+{
+	assert_ptr_equal(timer, &queue.timeout);
+	assert_int_equal(queue.quiesced, 1);
+	assert_int_equal(at, jiffies + 1);
+	no_timeout = false;
 }
 
 static void blk_mq_kick_requeue_list(struct request_queue *q)
 {
 	assert_int_equal(q->quiesced, 0);
+	assert_false(no_timeout);	/* requests of the new connection have a timer */
 }
 
 /* A task that saw the path before the quiesce may still hold one more. */
@@ -119,6 +128,7 @@ unsigned int rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned l
 {
 	assert_ptr_equal(set, &s.tag_set);
 	assert_int_equal(queue.quiesced, 1);
+	assert_true(no_timeout);
 	assert_false(s.fail_work.work.queued);	/* else it could end what is requeued */
 	io.requeued += io.reads + io.fast + io.writes;
 	io.patience = patience;
