@@ -543,7 +543,7 @@ static void a_block_device(void **state)
 	free(buf);
 }
 
-/* The kernel refuses a disk of which a partition is open exclusively, and the other way round. */
+/* If a partition is open exclusively, the kernel refuses its disk, and the other way round. */
 static void a_partition_and_its_disk(void **state)
 {
 	const char *path = files_new("disk", 16 * MIB);

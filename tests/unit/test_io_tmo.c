@@ -36,7 +36,7 @@ static void blk_mq_unquiesce_queue(struct request_queue *q)
 	assert_int_equal(q->quiesced--, 1);
 }
 
-/* Who has read an older limit has started its request. */
+/* Tasks that have read an older limit have started their requests by now. */
 void rdmablk_request_rearm(struct blk_mq_tag_set *set, unsigned int most)
 {
 	assert_ptr_equal(set, &s.tag_set);
