@@ -6,9 +6,9 @@
 # 256 KiB at any sector, from buffers at any address that the queue allows, over four
 # regions. A flush succeeds, and the disk comes back after the daemon has restarted.
 #
-# rdmablk-ordering finds no stale READ on it, in loopback and between two processes, and
-# finds them when READs do not wait for the WRITE. It ends, and says why, when it is
-# interrupted, when the other side dies, and when somebody else calls.
+# rdmablk-ordering finds no stale READ on this adapter, in loopback and between two processes,
+# and does find stale READs when its READs do not wait for the WRITE. It ends and gives the
+# reason when it is interrupted, when the other side dies, and when a stranger connects to it.
 #
 # kernels: 6.12
 # quick: yes
@@ -27,8 +27,8 @@ ordering() {
 	run_expect "$1" "$2" timeout 120 "$ORDERING" "${@:3}" rxe0
 }
 
-# Are all keys of the schema there, and no others, with values of the right types? Python's
-# module for schemas takes 10 s to load in an emulated guest.
+# VALID checks that the object has exactly the keys of the schema, with values of the right
+# types. Python's module for schemas takes 10 s to load in an emulated guest.
 # shellcheck disable=SC2016 # jq is to expand them
 VALID='
 	def fits($schema): keys == ($schema.properties | keys) and
@@ -38,7 +38,7 @@ VALID='
 	$schemas[0] as $schema | fits($schema.oneOf[0]) and
 		(.examples | all(fits($schema["$defs"].example)))'
 
-# ordering_json STATUS FILTER [OPTION...]: the object is valid, and FILTER true of it
+# ordering_json STATUS FILTER [OPTION...]: the printed object is valid, and FILTER is true of it
 ordering_json() {
 	ordering "$1" '' --json "${@:3}"
 	jq -e "$2" >/dev/null <<<"$OUTPUT" || fail "not '$2': $OUTPUT"
@@ -66,7 +66,7 @@ has_connected() {
 	(($(rdma resource show qp | grep -c 'type RC state RTS') == 16))
 }
 
-# listened STATUS REGEX: how the side that listens has ended, and what it said
+# listened STATUS REGEX: waits for the listening side to end; expects its status and its output
 listened() {
 	local status=0
 
@@ -76,7 +76,7 @@ listened() {
 	run_expect 0 '' grep -E "$2" $LISTENING
 }
 
-# says WORDS: what comes to the listener instead of a question
+# says WORDS: sends WORDS to the listener in place of a valid message
 says() {
 	printf '%s' "$1" >/dev/tcp/127.0.0.1/20421
 }

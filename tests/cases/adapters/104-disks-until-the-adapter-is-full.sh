@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An adapter with 64 queue pairs and 64 completion queues in all: disks that ask for four
-# hardware queues each are connected until it is full. The last one that fits has fewer
-# queues than it asked for, the next is refused with a text that names the adapter, those
-# that are connected go on, and when one of them goes, another one fits. When there is room
-# again, the one that had fewer gets all.
+# An adapter has 64 queue pairs and 64 completion queues in all. Disks that ask for four
+# hardware queues each are connected until it is full. The last disk that fits gets fewer queues
+# than it asked for. The next one is refused with a text that names the adapter. The connected
+# disks go on. When one of them is disconnected, another one fits. When there is room again, the
+# disk with fewer queues gets all of its queues.
 #
 # kernels: 6.12
 # in-turn: yes
@@ -43,7 +43,7 @@ expect 4 "$(queues_of 0)" "the queues of the first disk"
 (($(queues_of $((n - 1))) < 4)) || fail "the last disk has all the queues that it asked for"
 dmesg_has 'has no room for 4 queues; trying with 2' || fail "no login asked for fewer"
 
-# Those that are there have lost nothing.
+# The connected disks have lost nothing.
 for ((i = 0; i < n; i++)); do
 	expect live "$(</sys/block/rdmablk$i/rdmablk/state)" "the state of disk $i"
 	fio --name=verify --filename=/dev/rdmablk$i --direct=1 --ioengine=libaio --iodepth=8 \
@@ -55,7 +55,7 @@ done
 add $n || fail "the room of a disk that has gone cannot be used: $(</tmp/added)"
 expect live "$(</sys/block/rdmablk0/rdmablk/state)" "the state of the new disk"
 
-# An adapter that was full once has room again.
+# The adapter that was full has room again.
 last=rdmablk$((n - 1))
 "$RDMABLK" disconnect rdmablk0
 for ((i = 0; i < 2 && $(queues_of $((n - 1))) < 4; i++)); do

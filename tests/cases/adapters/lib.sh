@@ -11,7 +11,7 @@ source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 ADAPTER=$RDMABLK_TOP/build/$KERNEL_SERIES/adapters/rdma_rxe.ko
 PATIENCE=60
 
-# adapter NAME=VALUE...: takes the place of the device that the guest has
+# adapter NAME=VALUE...: replaces the guest's RDMA device by Soft-RoCE with these limits
 adapter() {
 	[[ -f $ADAPTER ]] || fail "no $ADAPTER, run tests/cases/adapters/build $KERNEL_SERIES"
 	rdma link delete rxe0
@@ -25,7 +25,7 @@ is_live() {
 	[[ $(<$SESSION/state) == live ]]
 }
 
-# restart_target SIZE: the daemon goes and comes; the arena is what it was
+# restart_target SIZE: ends the daemon and starts it again over its kept arena
 restart_target() {
 	stop_target
 	serve "$1"

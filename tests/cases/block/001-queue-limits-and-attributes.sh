@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The disk describes itself rightly to everybody who asks: sysfs, lsblk,
-# blockdev, and the tool, which all say the same.
+# sysfs, lsblk, blockdev and the tool all report the same, correct attributes of the disk.
 #
 # in-turn: yes
 
@@ -56,7 +55,7 @@ expect "$(nproc)" "$(find /sys/block/rdmablk0/mq -mindepth 1 -maxdepth 1 |
 expect 128 "$(<"/sys/block/rdmablk0/mq/0/nr_tags")" "the depth of queue 0"
 expect 128 "$(<$QUEUE/nr_requests)" "nr_requests"
 
-# No major number of its own: LVM and others know the block layer's.
+# The disk uses the major number of the block layer, which LVM and other programs know.
 expect 259 "$(cut -d: -f1 /sys/block/rdmablk0/dev)" "the major number"
 expect 259 "$((0x$(stat -c %t $DEV)))" "the node's major number"
 run_expect 1 '^$' grep rdmablk /proc/devices

@@ -3,9 +3,9 @@
 # smp: 2
 # in-turn: yes
 #
-# DISCARD and WRITE ZEROES are commands: no data crosses the network, the target's
-# memory reads as zeroes afterwards, and nothing beside the range changes, whoever writes
-# there at the same time. What the disk cannot do is refused with the right error.
+# DISCARD and WRITE ZEROES are commands: no data crosses the network, and the range reads as
+# zeroes in the target's memory afterwards. Data beside the range stays as it is, also while
+# other tasks write there. What the disk cannot do is refused with the right error.
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
@@ -17,7 +17,7 @@ random_file 16M /tmp/pattern
 dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
 written=$(status write_bytes)
 
-# zero_both FIRST COUNT: zeroes from here on are expected in these sectors
+# zero_both FIRST COUNT: the target's memory has zeroes in these sectors, from now on
 zero_both() {
 	dd if=/dev/zero of=/tmp/pattern bs=512 seek="$1" count="$2" \
 		conv=notrunc status=none
@@ -42,7 +42,7 @@ run_expect 1 'Operation not supported' blkdiscard -f --secure $DEV
 run_expect 1 'unable to determine zone size' blkzone report $DEV
 same_as_target /tmp/pattern
 
-# Four writers. Each has a part of the disk, and knows every block there.
+# Each of four writers has its own part of the disk, and knows the contents of each block there.
 python3 "$RDMABLK_TOP/tests/cases/block/discards.py" $DEV 4 400
 
 # A flush has nothing to wait for: the store is memory.

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Read-only is read-only, whether the target says so or the initiator asked for
-# it: writes, discards and writable mounts are refused, nothing makes the disk
-# writable, a read-only mount works, and the target's memory stays what it was.
-# A read-only export is not connected by somebody who expects to write.
+# A disk is read-only if the target says so or if the initiator asked for it. Writes, discards
+# and writable mounts are refused, nothing makes the disk writable, a read-only mount works, and
+# the target's memory does not change. A connect that asks for write access to a read-only
+# export is refused.
 #
 # in-turn: yes
 

@@ -14,8 +14,8 @@ serve 16M
 load_module connect="$TARGET_ADDR/disk0"
 modprobe -qa mq-deadline kyber-iosched bfq || :
 
-# The load runs for as long as it takes: it starts again until it is told that
-# this round is the last.
+# The load has no fixed duration: fio starts again until /tmp/last marks the round as the last
+# one.
 load() {
 	trap - ERR EXIT
 	until [[ -e /tmp/last ]]; do

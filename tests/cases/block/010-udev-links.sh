@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# With the rules that come with the tools, the links by-id and by-uuid lead to
-# the disk, its partitions and what is on them; they appear by the time a
-# program may expect them and go with the disk.
+# With the udev rules that come with the tools, the links by-id and by-uuid lead to the disk,
+# its partitions and their file systems. The links are there once udev has settled, and
+# disappear with the disk.
 #
 # in-turn: yes
 

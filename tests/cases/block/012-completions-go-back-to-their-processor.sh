@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# With queue/rq_affinity of 2 a request ends on the processor that submitted it, wherever
-# its completion was found, with a hardware queue for each processor and with one for both;
-# with 0 it ends where that was.
+# With queue/rq_affinity=2 a request ends on the processor that submitted it, whichever
+# processor got its completion. This holds with a hardware queue for each processor and with one
+# for both. With rq_affinity=0 the request ends on the processor that got its completion.
 #
 # smp: 2
 # in-turn: yes
@@ -20,7 +20,7 @@ seen() {
 	grep -cE "\[0*$2\] .* rdmablk_$1: " /tmp/trace || :
 }
 
-# end_on CPU AFFINITY: reads that are submitted on 1, and whose completions come on 0
+# end_on CPU AFFINITY: reads submitted on processor 1, with completions on 0, end on CPU
 end_on() {
 	echo "$2" >$QUEUE/rq_affinity
 	trace_start
@@ -36,7 +36,7 @@ end_on() {
 serve 16M
 # shellcheck disable=SC2119 # no parameter: defaults
 load_module
-# The adapter is a work there.
+# The emulated adapter runs as a work item; these works are bound to processor 0.
 echo 1 >$cpus
 expect 1 "$((16#$(<$cpus)))" "the processors of unbound works"
 for queues in 2 1; do

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A host with more processors than a disk has hardware queues by default: several share one,
-# each processor has its own when that is asked for, what each of them writes gets to the
-# target by the queue pair that is its own, and a FLUSH fences those that wrote and no other.
-# No queue of a file without a cache is granted less than 32 requests.
+# A host has more processors than a disk has hardware queues by default: several processors
+# share a queue. On request each processor gets a queue of its own. Writes of a processor go by
+# the queue pair of its hardware queue, and a FLUSH fences exactly the queues that have written.
+# No queue of an uncached file is granted less than 32 requests.
 #
 # smp: 20
 # in-turn: yes

@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 1
 #
-# DISCARDs that take long, more of them than the target takes at once, hold up no READ and
-# no WRITE of their hardware queue, and no FUA write waits for more of them than the one
-# that the store is at. One that fails leaves its range to the next flush, and does not mark
-# it in the completion of its answer: it may be most of the disk.
+# Slow DISCARDs, more of them than the target takes at once, hold up no READ and no WRITE of
+# their hardware queue. A FUA write waits for at most the one DISCARD that the store is
+# executing. A DISCARD that fails leaves its range to the next flush. The completion of its
+# answer does not mark the range dirty, because the range may be most of the disk.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 
 require addpart blkdiscard fio
-# A task that discards holds a lock of the block device that others need, too.
+# A discarding task holds a lock of its block device, so other I/O uses another partition.
 SLOW=${DEV}p1 REST=${DEV}p2
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 RULES=/run/rules TRACING=/sys/kernel/tracing COUNT=64
 
-# rules [LINE]: faults of the file from now on
+# rules [LINE]: replaces the faults of the file
 rules() {
 	echo "${1:-}" >$RULES.new
 	mv $RULES.new $RULES
@@ -50,8 +50,8 @@ over() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# soon CMD [ARGS]: with slow commands under way, and in time; else nothing could end it
-# but the end of these
+# soon CMD [ARGS]: CMD ends in time while slow commands are under way. If it does not, the
+# faults are removed, because nothing else would let CMD end.
 soon() {
 	local pid
 

@@ -2,34 +2,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 1
 #
-# A disk on a file without a cache has come back to a target that takes fewer commands at
-# once than the disk has requests. DISCARDs that hang leave half of the tags to READs and
-# WRITEs, and a FLUSH needs none of these. With a single tag DISCARDs and other I/O take
-# turns.
+# A disk of an uncached file has come back to a target that takes fewer commands at once than
+# the disk has requests. DISCARDs that hang leave half of the tags to READs and WRITEs. A FLUSH
+# needs none of these tags. With a single tag DISCARDs and other I/O take turns.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
 require addpart blkdiscard fio
-# A task that discards holds a lock of the block device that others need, too.
+# A discarding task holds a lock of its block device, so other I/O uses another partition.
 SLOW=${DEV}p1 REST=${DEV}p2
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/dev/shm/disk0 RULES=/run/rules COUNT=16
 
-# rules [LINE...]: faults of the file from now on
+# rules [LINE...]: replaces the faults of the file
 rules() {
 	printf '%s\n' "$@" >$RULES.new
 	mv $RULES.new $RULES
 }
 
-# instead MEMORY: another daemon with the same file, and so much memory for slots
+# instead MEMORY: kills the daemon and starts one for the same file with MEMORY for slots
 instead() {
 	[[ -z $TARGET_PID ]] || stop_target KILL
 	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
 		--export "disk0,file=$FILE,fault=$RULES,slot-memory=$1"
 }
 
-# in_flight_are N: so many requests that change the disk are under way
+# in_flight_are N: whether at least N requests that change the disk are under way
 in_flight_are() {
 	local writes
 
@@ -53,8 +52,8 @@ discard_end() {
 	wait "$DISCARD" || fail "blkdiscard has failed"
 }
 
-# soon CMD [ARGS]: with what hangs under way, and in time; else nothing could end it but
-# the end of that
+# soon CMD [ARGS]: CMD ends in time while other commands hang. If it does not, the faults are
+# removed, because nothing else would let CMD end.
 soon() {
 	local pid
 
@@ -67,7 +66,7 @@ soon() {
 	wait "$pid"
 }
 
-# write_at MIB: a block that hangs
+# write_at MIB: starts the write of a block that hangs
 write_at() {
 	dd if=/tmp/pattern of="$REST" bs=4k count=1 seek=$(($1 * 256)) oflag=direct status=none &
 	WRITERS+=($!)

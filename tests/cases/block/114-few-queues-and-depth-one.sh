@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Less than was wished for is enough: when the target grants one queue to two
-# processors, their hardware queues share it; a queue depth of one still takes
-# requests of a mebibyte; both verify under load from all processors.
+# A disk works with fewer queues than it asked for: when the target grants one queue to a host
+# with two processors, both processors share it. A queue depth of one still takes requests of a
+# mebibyte. Both disks verify under load from all processors.
 #
 # in-turn: yes
 

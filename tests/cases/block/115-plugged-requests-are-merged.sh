@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Sixteen adjacent requests of 4 KiB that are submitted together become one work request,
-# read and written; sixteen where merging is off. What they carry is the same.
+# Sixteen adjacent requests of 4 KiB that are submitted together become one work request, for
+# reads and for writes. With merging off they stay sixteen. The data is the same.
 #
 # in-turn: yes
 
@@ -10,20 +10,21 @@
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 require fio
 
-# sixteen FILE WORDS [OPTION...]: all in one system call; each block says where it belongs
+# sixteen FILE WORDS [OPTION...]: 16 blocks in one system call; each block names its own
+# position
 sixteen() {
 	run_fio --name=sixteen --filename="$1" --ioengine=io_uring --bs=4k --number_ios=16 \
 		--size=64k --offset="$OFFSET" --iodepth=16 --iodepth_batch_submit=16 \
 		--verify=crc32c --verify_fatal=1 --do_verify=0 "${@:2}"
 }
 
-# Since the disk is there: requests, and their work requests.
+# Prints the numbers of requests and of work requests since the disk was connected.
 counted() {
 	"$RDMABLK" status rdmablk0 --json |
 		jq -r '.devices[0] | "\(.reads + .writes) \(.work_requests)"'
 }
 
-# become NUMBER OPTION...: requests and work requests, as many
+# become NUMBER OPTION...: the I/O becomes NUMBER requests and NUMBER work requests
 become() {
 	local requests work_requests now_requests now_work_requests
 
@@ -35,7 +36,7 @@ become() {
 		"the number of work requests of ${*:2}"
 }
 
-# become_all NUMBER: written, in the target's memory, and read
+# become_all NUMBER: the same for a write and a read, and the target's memory has the data
 become_all() {
 	become "$1" --rw=write
 	sixteen $ARENA --rw=read

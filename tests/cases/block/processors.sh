@@ -11,7 +11,7 @@ require fio python3
 # shellcheck disable=SC2034 # for the cases
 DEFAULT_QUEUES=16 # RDMABLK_DEFAULT_QUEUES of the module
 
-# What the guest starts with
+# start_many N: checks that the guest has N processors, and loads the module
 start_many() {
 	cpus=$(nproc)
 	((cpus == $1)) || fail "the guest has $cpus processors, not $1"
@@ -19,8 +19,8 @@ start_many() {
 	load_module
 }
 
-# contexts_are N: the disk has so many hardware queues, each serves a processor at least,
-# and each processor has exactly one
+# contexts_are N: the disk has N hardware queues, each serves at least one processor, and each
+# processor has exactly one
 contexts_are() {
 	local dirs=(/sys/block/rdmablk0/mq/*) dir all=()
 
@@ -39,12 +39,13 @@ contexts_are() {
 }
 declare -a context=()
 
-# each_processor_has_its_queue: a write of each goes by the queue pair of its own context,
-# and what it wrote is at the target
+# each_processor_has_its_queue: a write of each processor goes by the queue pair of its own
+# hardware queue, and its data is at the target
 each_processor_has_its_queue() {
 	local cpu seen
 
-	# A buffer of each processor has room for what it writes; trace_start makes large ones.
+	# Each processor's trace buffer has room for these events. trace_start would make large
+	# ones.
 	echo 64 >$TRACING/buffer_size_kb
 	echo >$TRACING/trace
 	echo 1 >$TRACING/events/rdmablk/rdmablk_queue/enable
@@ -91,7 +92,7 @@ flush_fences() {
 	expect 0 $(($(fences) - before)) "the number of FENCEs before a FLUSH of nothing"
 }
 
-# in_file FILE: what was flushed is in the file of the target
+# in_file FILE: after a flush the target's file has what the disk reads
 in_file() {
 	sync $DEV
 	dd if=$DEV bs=1M iflag=direct status=none | cmp - "$1" ||
@@ -110,8 +111,8 @@ many_queues() {
 	disconnect
 }
 
-# staged_queues [OPTION...]: of a file without a cache, whose slots are too few for a queue
-# of each processor: no hardware queue has less than 32 requests
+# staged_queues [OPTION...]: a disk of an uncached file with too few slots for a queue of each
+# processor. It gets 14 queues, and no queue has less than 32 requests.
 staged_queues() {
 	local path
 
@@ -126,7 +127,7 @@ staged_queues() {
 	disconnect
 }
 
-# no_complaint: neither of the module nor of what it uses
+# no_complaint: the kernel log has no warning of the module or of rxe
 no_complaint() {
 	dmesg --level=emerg,alert,crit,err,warn |
 		grep -v 'logged in without a key' >/tmp/complaints || :
@@ -135,7 +136,7 @@ no_complaint() {
 
 FILE=/dev/shm/file
 
-# serve_many MIB: the two exports
+# serve_many MIB: starts the daemon with a cached and an uncached file
 serve_many() {
 	truncate -s "$1M" $FILE $FILE.1
 	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \

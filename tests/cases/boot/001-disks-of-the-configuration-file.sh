@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 'rdmablk up' connects what rdmablk.conf describes, with the options of its section:
-# also when the target comes later than it, when the disk is there already, when it is
-# reconnecting. A file with a mistake changes nothing. 'down' removes a disk that is
-# not in use, or that is not any more in a moment, or that is in an outage, and is
-# content with one that is not there. After 'shutdown' a file system whose target is
-# lost for good can be unmounted. The generator wants the disks with auto = yes.
+# 'rdmablk up' connects the disks of rdmablk.conf with the options of their sections: also when
+# the target starts later, when the disk is there already, and when the disk is reconnecting. A
+# file with a mistake changes nothing. 'down' removes a disk that is not in use, that stops
+# being used a moment later, or that is in an outage, and succeeds if the disk is not there.
+# After 'shutdown' a file system whose target is lost for good can be unmounted. The generator
+# wants the disks with auto = yes.
 #
 # quick: yes
 # in-turn: yes
@@ -68,7 +68,7 @@ for want in queues:1 dev_loss_tmo:-1 keep_alive_tmo:2 connect_tmo:2; do
 	expect "${want#*:}" "$(status "${want%:*}")" "${want%:*}"
 done
 
-# It is there already; another one is added; a mistake in the file changes nothing.
+# The disk is there already; another one is added; a mistake in the file changes nothing.
 run_expect 0 "^$DEV\$" "$RDMABLK" up data
 run_expect 0 "^/dev/rdmablk1\$" "$RDMABLK" up --all
 expect 1 "$(blockdev --getro /dev/rdmablk1)" "whether rdmablk1 is read-only"

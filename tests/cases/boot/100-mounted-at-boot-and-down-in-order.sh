@@ -62,7 +62,7 @@ expect_mounted() {
 	still_live
 }
 
-# guide WORDS: the block of the guide that they introduce
+# guide WORDS: prints the commands of the guide that WORDS introduce
 guide() {
 	commands_of "$RDMABLK_TOP/Documentation/admin-guide.rst" "$1"
 }
@@ -91,7 +91,7 @@ booted() {
 		cmp /data/file /run/vm/file
 		;;
 	3)
-		# The journal of the file system has been replayed.
+		# The third boot has replayed the journal of the file system.
 		cmp /data/file /run/vm/file
 		peer_set booted.3
 		exit 0
@@ -108,7 +108,7 @@ writer_waits() {
 	grep -q '^State:.D' "/proc/$writer/status"
 }
 
-# A process that waits in a write, and what it has written so far.
+# Leaves a process that waits in a write, and unwritten data of the file system.
 leave_something_to_write() {
 	peer_wait lost "$PATIENCE"
 	wait_state recovering

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rdmablkd.service, as it is installed, under systemd: nothing of its hardening keeps the
-# daemon from serving arenas in /dev/shm and on a hugetlbfs of its own, and huge pages
-# without a file. A file and a block device are served as soon as a drop-in lets them
-# through, as the administrator's guide has it. A kept arena outlives a restart and a
-# crash, after which the service comes back by itself; disks that are in use reconnect. A
-# disk whose unit starts at the same time waits for the daemon. Both services get the key
-# from systemd, as a credential. RDMA devices may be taken from all other users. Timers write
-# the figures of disks and daemon for node_exporter. A daemon that does not turn any more is
-# restarted. A mistake in the configuration is not tried again.
+# rdmablkd.service as installed, under systemd. Its hardening lets the daemon serve arenas in
+# /dev/shm, arenas on a hugetlbfs of its own, and huge pages without a file. A file and a block
+# device are served once a drop-in allows them, as the administrator's guide says. A kept arena
+# outlives a restart and a crash. The service comes back by itself after a crash, and disks in
+# use reconnect. A disk whose unit starts at the same time waits for the daemon. Both services
+# get the key from systemd as a credential. RDMA devices may be closed to all other users.
+# Timers write the figures of disks and daemon for node_exporter. systemd restarts a daemon
+# whose loop has stopped. It does not retry a start that failed because of a mistake in the
+# configuration.
 #
 # kernels: 6.12
 # timeout: 600
@@ -26,7 +26,7 @@ export_of() {
 	printf '%s\n' "[export $1]" 'type = memory' 'size = 16M' 'allow = web1' "${@:2}"
 }
 
-# drop_in: what the guide says to edit, for the file and the device of this case
+# drop_in: the guide's drop-in, for the file and the device of this case
 drop_in() {
 	local dir=/etc/systemd/system/rdmablkd.service.d line
 
@@ -51,7 +51,7 @@ files() {
 	drop_in
 }
 
-# credentials: a key that only root can read, and systemd hands over
+# credentials: makes a key that only root can read, and units that load it as a credential
 credentials() {
 	local unit
 
@@ -108,7 +108,7 @@ expect_active() {
 	}
 }
 
-# process_has REGEX: the daemon's, in /proc
+# process_has REGEX: /proc/PID/status of the daemon has such a line
 process_has() {
 	grep -qE "$1" "/proc/$(property MainPID)/status" ||
 		fail "the daemon's process has no '$1'"
@@ -122,19 +122,19 @@ restarted_more() {
 	(($(property NRestarts) > $1))
 }
 
-# disk_of EXPORT: its path
+# disk_of EXPORT: prints the path of the disk
 disk_of() {
 	"$RDMABLK" list -n -o path,export | awk -v name="$1" '$2 == name { print $1 }'
 }
 
-# kept EXPORT: what was written is there
+# kept EXPORT: the disk is live and has the written data
 kept() {
 	wait_until "$PATIENCE" all_live || fail "not live: $("$RDMABLK" list)"
 	dd if="$(disk_of "$1")" bs=1M count=1 iflag=direct status=none |
 		cmp - /tmp/pattern || fail "$1 has lost its contents"
 }
 
-# verbs_closed: the rule that the guide copies is in force
+# verbs_closed: whether the guide's udev rule has closed the RDMA devices to other users
 verbs_closed() {
 	[[ $(stat -c '%a %G' /dev/infiniband/uverbs0 /dev/infiniband/rdma_cm | sort -u) == \
 		'660 rdma' ]]
@@ -152,8 +152,8 @@ has_line() {
 	grep -qx "$2" "$PROM/$1" 2>/dev/null
 }
 
-# figures UNIT FILE LINE: the unit's timer starts it, and it writes a file that all may read, with
-# this line
+# figures UNIT FILE LINE: the unit's timer makes it write FILE, which everybody may read and
+# which has LINE
 figures() {
 	[[ ! -e $PROM/$2 ]] || fail "$PROM/$2 is there already"
 	systemctl start "$1.timer"
@@ -165,7 +165,7 @@ figures() {
 	expect 644 "$(stat -c %a "$PROM/$2")" "the mode of $PROM/$2"
 }
 
-# stuck: the daemon does not turn, and systemd notices
+# stuck: the daemon is stopped (SIGSTOP), and systemd notices and restarts it
 stuck() {
 	local restarts
 

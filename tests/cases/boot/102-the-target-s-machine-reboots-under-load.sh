@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The target's machine is rebooted, in order, under a load that flushes, with a file without
-# a cache. systemd stops the daemon while there is a network; the initiator flushes when it
-# is told, so there is nothing to lose although its host's caches, and with them the epoch,
-# are others after the boot. When the service is back the disk goes on by itself; no request
-# has failed, and what it holds is what its history allows. What becomes of the
-# same disk when the machine loses its power is in store/104.
+# The target's machine is rebooted in order, under a load that flushes, with an uncached file.
+# systemd stops the daemon while the network is still up. The daemon announces its shutdown, and
+# the initiator flushes. So no data is lost, although the boot empties the page cache and
+# changes the epoch. When the service is back the disk goes on by itself: no request has failed,
+# and the contents are what the history allows. store/104 shows what happens to the same disk
+# when the machine loses its power.
 #
 # kernels: 6.12
 # net: two
@@ -19,7 +19,7 @@ source "$RDMABLK_TOP/tests/cases/boot/lib.sh"
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 UUID=3f0c5a86-4a0e-4b9f-8a53-5d1f6f0f7a21
 
-# Sets up a machine that serves its disk by a service: again at each boot, as only the disk
+# Sets up a machine that serves its disk by a service. It runs at each boot, as only the disk
 # and the daemon's state are kept.
 prepare() {
 	local dir=/etc/systemd/system/rdmablkd.service.d
@@ -64,7 +64,7 @@ booted() {
 	pause 3600
 }
 
-# by_then N: the target's service runs, for the Nth time; prints which boot that is
+# by_then N: waits until the target's service runs for the Nth time; prints the boot id
 by_then() {
 	peer_wait "served.$1" "$BOOT_PATIENCE"
 }

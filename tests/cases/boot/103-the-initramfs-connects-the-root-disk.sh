@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The script of the initramfs connects the disks that the kernel's command line names, with
-# the key that lies beside the configuration, on a Soft-RoCE device that it makes, once the
-# network is up; without such words it does nothing; a target that is not there yet is waited
-# for as long as the configuration says. The hook takes keys into no initramfs that others could
-# read, and the modules that a login asks for when it runs. What initramfs-tools brings is played
-# by this case; tests/packages makes an initramfs, and boots from it.
+# The script of the initramfs connects the disks that the kernel's command line names. It takes
+# the key from beside the configuration, and makes a Soft-RoCE device once the network is up.
+# Without such words on the command line it does nothing. It waits for a target that is not
+# there yet for as long as the configuration says. The hook copies the keys, and the modules
+# that a login loads on demand. It refuses to copy keys into an initramfs that other users could
+# read. This case imitates initramfs-tools; tests/packages makes a real initramfs, and boots
+# from it.
 #
 # kernels: 6.12
 
@@ -16,7 +17,7 @@ source "$RDMABLK_TOP/tests/cases/control/lib.sh"
 SCRIPT=$RDMABLK_TOP/tools/initramfs/scripts/local-top/rdmablk
 LINK=rootlink ADDRESS=198.51.100.7
 
-# words WORD...: the kernel's command line
+# words WORD...: runs the script with these words on the kernel's command line
 words() {
 	echo "quiet $* ro" >/run/cmdline
 	mount --bind /run/cmdline /proc/cmdline
@@ -65,8 +66,8 @@ words rdmablk=root rdmablk_rxe=$LINK
 expect 'root web1' "$(rdmablk list -n -o export,key | xargs)" 'the disk, its key'
 
 
-# Several have commas between them. One that is not in the configuration is an error, and the
-# others are connected nevertheless.
+# Commas separate several disks. A name that is not in the configuration is an error, and the
+# other disks are connected nevertheless.
 rdmablk disconnect --all
 sed -i '/^configure_networking/,/^}/c configure_networking() { :; }' /scripts/functions
 words rdmablk=nobody,other,root
@@ -74,7 +75,7 @@ grep -qx 'status 1' /run/script.log || fail "no error: $(cat /run/script.log)"
 expect 'other root' "$(rdmablk list -n -o export | sort | xargs)" 'the disks'
 rdmablk disconnect --all
 
-# hook UMASK [PATH]: what it takes is in /run/initramfs and /run/taken
+# hook UMASK [PATH]: runs the hook; the files it takes are in /run/initramfs and /run/taken
 hook() {
 	rm -rf /run/initramfs
 	: >/run/taken

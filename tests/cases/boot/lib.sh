@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of boot: a machine that systemd boots. The case runs twice: first as any
-# other, to put into /etc what the machine is to have, and calls boot_systemd, which
-# does not return; then, with BOOTED set, as a service of the running system.
+# For the cases of boot: a machine that systemd boots. The case runs twice. The first run is
+# like that of any other case: it writes the machine's files into /etc and calls boot_systemd,
+# which does not return. The second run, with BOOTED set, is a service of the booted system.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -12,7 +12,7 @@ BOOT_PATIENCE=400	# seconds: a boot, or a shutdown that waits for what is lost
 CONF=/etc/rdmablk/rdmablk.conf
 UNITS=/etc/systemd/system
 
-# What a test machine does without: each costs a second when emulated, and tmpfiles
+# Masks units that a test machine does not need. Each costs a second when emulated, and tmpfiles
 # would empty /tmp, which is the host's.
 boot_mask() {
 	local unit
@@ -39,7 +39,7 @@ boot_mask() {
 	done
 }
 
-# The network is there already, but it goes at shutdown, as networks do.
+# The network is up already. This service takes it down at shutdown, as on a real machine.
 boot_network() {
 	cat >"$UNITS/test-network.service" <<-EOF
 	[Unit]
@@ -56,12 +56,12 @@ boot_network() {
 	WantedBy=network-online.target
 	EOF
 	mkdir -p "$UNITS/network-online.target.wants" /etc/systemd/network
-	# It keeps its name.
+	# The network device keeps its name.
 	ln -sf /dev/null /etc/systemd/network/99-default.link
 	ln -sf ../test-network.service "$UNITS/network-online.target.wants"
 }
 
-# boot_machine NETDEV: what every machine of these cases has
+# boot_machine NETDEV: sets up what all machines of these cases need
 boot_machine() {
 	# The host may be a container; the guest is not one.
 	rm -f /.dockerenv /run/.containerenv
@@ -76,7 +76,7 @@ boot_machine() {
 	boot_network "$1"
 }
 
-# boot_systemd: 88 makes process 1 go on as systemd
+# boot_systemd: ends with status 88, at which process 1 goes on as systemd
 boot_systemd() {
 	export -p >/run/case.env
 	cat >/run/case <<-EOF
@@ -100,7 +100,7 @@ boot_systemd() {
 	exit 88
 }
 
-# boot_again: this machine goes down, and does not come back by itself
+# boot_again: reboots this machine; it does not come back by itself
 boot_again() {
 	host_do release "$ROLE"
 	systemctl --no-block reboot
@@ -111,7 +111,7 @@ boot_is_down() {
 	host_ask gone "$1"
 }
 
-# boot_down ROLE: waits until it is
+# boot_down ROLE: waits until that machine has ended
 boot_down() {
 	wait_until "$BOOT_PATIENCE" boot_is_down "$1" || fail "the $1 does not end"
 }
