@@ -63,7 +63,7 @@ bad_address 10.99.0.2x 10.99.0.2x
 bad_address '[fd99::g]' fd99::g
 bad_address '[10.99.0.2.3]' 10.99.0.2.3
 
-# The first element is right, and yet nothing of the list is connected.
+# The first element is right, but no element of the list is connected.
 bad_syntax 'an element is empty' "$a/disk0,"
 bad_syntax 'an element is empty' "$a/disk0,,$a/disk1"
 bad_syntax 'the export name is empty' "$a/disk0,$a/,$a/disk1"
@@ -94,13 +94,13 @@ for id in x '""' 00000000-0000-0000-0000-000000000000 \
 done
 load_fails 0 '' host_id=1b4e28ba-2fa1-11d2-883f-0016d3cca427
 
-# No keyring of this process has a key, and no disk does without.
+# No keyring of this process has a key, and this module lets no disk connect without one.
 none='connect failed: neither a key for this address nor the key default is loaded: .*\(-126\)$'
 load_fails ENOKEY "$none" "connect=$a/disk0 require_key=1"
 load_fails ENOKEY "$none" "connect=[fd99::2]/disk0 require_key"
 load_fails EINVAL "\`x' invalid for parameter .require_key'" require_key=x
 
-# Last, because the kernel completes its own long message with the next one.
+# This check comes last, because the kernel ends its own long message with the next one.
 load_fails ENOSPC 'connect: string parameter too long' "connect=${list}00"
 
 serve 16M --export disk1,memory,size=16M

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# insmod fails with the right errno and one line that says what, where and why
-# when there is no route, no RDMA device for the address, nobody listens, the export
-# does not exist or is in use, or a limit is reached. A list
-# is all or nothing: its good elements are logged out again.
+# insmod fails with the right errno and one line that says what failed, where and why: no route,
+# no RDMA device for the address, no listener, an export that does not exist or is in use, a
+# limit that is reached. A list is connected as a whole or not at all: its good elements are
+# logged out again.
 #
 # quick: yes
 # in-turn: yes

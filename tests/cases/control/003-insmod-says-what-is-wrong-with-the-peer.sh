@@ -74,7 +74,7 @@ for field in count=0 count=2 count=17 first rest wrap; do
 	peer_fails EPROTO 'the target sent bad REGIONS' regions-$field
 done
 peer_fails EACCES 'the target sent bad REGIONS' regions-mac
-# FENCE, READ and WRITE are needed: 193; DIRTY has no place there: 195.
+# The mask of operations must have FENCE, READ and WRITE (193), and must not have DIRTY (195).
 for field in depth=1 depth=1025 trailer=0 trailer=255 trailer=16385 slot=0 slot=4352 \
 	slot=33554432 wrap ops=65 ops=192 ops=195 reserved; do
 	peer_fails EPROTO 'the target sent bad LIMITS' limits-$field
@@ -87,8 +87,8 @@ peer_fails ECONNREFUSED '.+' reject-data
 peer_fails ENOSPC "target's RDMA device has no room for more queues" full-data=37
 peer_fails EPROTO 'malformed message' live-head
 
-# These are waited for, for 10 s, the default of connect_tmo: a host that is not
-# there, one that takes no notice, and one that falls silent.
+# insmod waits 10 s for these peers, the default of connect_tmo: a host that is not there, one
+# that ignores the request, and one that falls silent.
 MODES+=(deaf silent)
 late=10.99.0.77/a
 for ((i = ${#MODES[@]} - 2; i < ${#MODES[@]}; i++)); do

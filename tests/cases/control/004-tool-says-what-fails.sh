@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The tool's errors that come from the kernel: each has the exit status of its cause and
-# one line on stderr that says what and why. Without the module; an unknown disk; a disk in
-# use, mounted and forced out from under the file system; connected twice, with
-# and without --idempotent; --all with a disk in use; each reason why a connect
-# fails; not root; another network namespace. The doctor says that the module is missing and
-# that a disk has failed, and finds no error while all is well.
+# The tool's errors that come from the kernel: each has the exit status of its cause and one
+# line on stderr that says what failed and why. Without the module; an unknown disk; a disk in
+# use, mounted and removed by force under the file system; connected twice, with and without
+# --idempotent; --all with a disk in use; each reason why a connect fails; not root; another
+# network namespace. The doctor reports a missing module and a failed disk, and finds no error
+# while all is well.
 #
 # in-turn: yes
 
@@ -31,7 +31,7 @@ connect_fails() {
 	tool_fails "$1" "connect [^ ]+: $2" connect "${@:3}"
 }
 
-# no_error: the doctor has looked at all of the host, and warns at most
+# no_error: the doctor has checked every part of the host, and reports warnings at most
 no_error() {
 	local check
 
@@ -119,12 +119,12 @@ run_expect 1 'Input/output error|Read-only file system|No such device' \
 umount /mnt
 leak_check
 tool_fails 3 'disconnect rdmablk0: no such device' disconnect --force rdmablk0
-# Earlier writes are there.
+# The writes before the forced disconnect are there.
 connect
 no_error
 e2fsck -fy /dev/rdmablk0 >/tmp/fsck || (($? <= 1)) || fail "$(</tmp/fsck)"
 
-# What sysfs has everybody may see, and it is what the module says.
+# Every user may see what sysfs has, and sysfs has what the module tells root.
 nobody() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
 		"$RDMABLK" "$@"
@@ -145,7 +145,7 @@ python3 - <<-'PYTHON'
 PYTHON
 disconnect
 
-# A failed disk is connected, but not what --idempotent asks for.
+# A failed disk counts as connected, but does not satisfy --idempotent.
 connect_brittle --keep-alive-tmo 1
 stop_target KILL
 expect_failed "$LOST"
@@ -156,7 +156,7 @@ disconnect
 # JSON of a failure goes to stdout.
 run_expect 3 '"code":"ENODEV"|"code": "ENODEV"' "$RDMABLK" status rdmablk5 --json
 
-# Not everybody may.
+# Users without CAP_NET_ADMIN get an error.
 for command in "stats rdmablk0" "disconnect rdmablk0" "connect $a/disk0"; do
 	# shellcheck disable=SC2086 # words
 	run_expect 7 'not permitted: this needs CAP_NET_ADMIN' nobody $command

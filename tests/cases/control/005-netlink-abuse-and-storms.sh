@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The management interface refuses what is wrong with the errno that belongs to
-# it, answers mutated requests, refuses every command of who is not privileged,
-# and stands many at once who connect, disconnect, list and ask. Nothing is left
-# behind, and the module goes.
+# The management interface refuses wrong requests with the errno that belongs to each, answers
+# mutated requests, refuses every command of an unprivileged process, and survives many
+# processes that connect, disconnect, list and ask at once. Nothing is left behind, and the
+# module can be unloaded.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"

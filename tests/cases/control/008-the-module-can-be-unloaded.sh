@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rmmod is refused while a disk is open, mounted, or below another block
-# device; otherwise it logs the disks out, in whatever state they are: idle, failed,
-# failing, still connecting. Nothing is left, and insmod works again.
+# rmmod is refused while a disk is open, mounted, or below another block device. Otherwise it
+# logs the disks out in any state: idle, failed, failing, still connecting. Nothing is left, and
+# insmod works again.
 #
 # in-turn: yes
 
@@ -43,7 +43,7 @@ for n in 0 1; do
 done
 leak_check
 
-# It fails while the module goes, or has failed.
+# The disks fail while the module is being unloaded, or have failed before.
 load_module connect="$TARGET_ADDR/disk0,$TARGET_ADDR/disk1"
 stop_target KILL &
 timeout "$PATIENCE" rmmod rdmablk || fail "rmmod"
@@ -56,7 +56,7 @@ stop_target KILL
 expect_failed "$LOST"
 unload_module
 
-# A connect is under way, to somebody who does not answer.
+# A connect to a target that does not answer is under way.
 start_bad_target silent
 load_module
 "$RDMABLK" connect --connect-tmo 20 "$TARGET_ADDR:$BAD_PORT/disk0" >/tmp/out 2>&1 &

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two machines: the target's uses its own export as well, as a second host. Host
-# ids differ by themselves; one writes, the other is refused, then takes over, and
-# the first finds out.
+# Two machines. The target's machine uses its own export as well, as a second host. The host ids
+# differ by themselves. One host writes. The other is refused, then takes the export over, and
+# the first host finds out.
 #
 # net: two
 

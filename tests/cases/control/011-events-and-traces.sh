@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Each change of a disk's state is an event of 'rdmablk monitor', as text and as
-# JSON, and of the trace. Each request is queued and completed once in the trace,
-# with its direction, sector and size; what the adapter gets with its doorbells are
-# its work requests. Statistics time each request while that is on, and none else, and count
-# the fences that a flush or a discard takes.
+# Each change of a disk's state is an event of 'rdmablk monitor', as text and as JSON, and an
+# event of the trace. Each request is queued and completed once in the trace, with its
+# direction, sector and size. The work requests posted to the adapter are those of the requests.
+# Statistics time each request while timing is on, and no request while it is off. They count
+# the fences that a flush or a discard sends.
 #
 # in-turn: yes
 
@@ -16,7 +16,7 @@ states() {
 	awk '{ $1 = ""; print substr($0, 2) }' /tmp/text
 }
 
-# monitor_has LINE...: exactly these, without their times
+# monitor_has LINE...: whether the monitor printed exactly these lines, without their times
 monitor_has() {
 	[[ $(states) == "$(printf '%s\n' "$@")" ]]
 }
@@ -50,7 +50,7 @@ disconnect
 trace_stop
 expect_events 'rdmablk0 connecting' 'rdmablk0 live' 'rdmablk0 deleting'
 
-# has COUNT REGEX: lines of the trace
+# has COUNT REGEX: expects so many matching lines of the trace
 has() {
 	expect "$1" "$(grep -cE "$2" /tmp/trace)" "the number of '$2' in the trace"
 }
@@ -65,7 +65,7 @@ has 1 'rdmablk_queue: rdmablk0 .*op=write sector=7 bytes=512 wrs=1'
 has 9 'rdmablk_queue: .*op=write'
 has "$(grep -c rdmablk_queue: /tmp/trace)" 'rdmablk_end: rdmablk0 .*error=0'
 has "$(grep -c rdmablk_queue: /tmp/trace)" 'rdmablk_complete: rdmablk0 .*error=0'
-# work_requests EVENT: of all of them
+# work_requests EVENT: prints the sum of the work requests of all such events
 work_requests() {
 	awk -v event="rdmablk_$1:" '$0 ~ event { sub(/.* wrs=/, ""); n += $1 } END { print n }' \
 		/tmp/trace
@@ -109,7 +109,7 @@ silent='session was silent for too long'
 expect_events 'rdmablk0 connecting' 'rdmablk0 live' "rdmablk0 recovering: $silent" \
 	"rdmablk0 recovering: $silent (I/O fails)" \
 	"rdmablk0 failed: $silent (I/O fails)" "rdmablk0 deleting: $silent (I/O fails)"
-# One that never lives.
+# A connect that fails never reaches the state live.
 : >/tmp/text
 run_expect 3 'no such export' "$RDMABLK" connect "$TARGET_ADDR/none"
 expect_events 'rdmablk0 connecting' 'rdmablk0 deleting: no such export'
@@ -122,7 +122,7 @@ expect "68" "$(jq -s '[.[] | select(.state == "failed")][0].reason' /tmp/json)" 
 	"the reason in JSON"
 
 # Flushes and discards, of a disk with a cache.
-# counted KEY: by the statistics
+# counted KEY: prints a value of the statistics
 counted() {
 	disk_values stats 0 "$1"
 }
@@ -134,16 +134,16 @@ for cpu in 0 1; do
 	taskset -c $cpu dd if=/dev/zero of=$DEV bs=4k count=1 seek=$cpu oflag=direct status=none
 done
 expect 0 "$(counted fences)" "the fences of writes"
-# By a queue that has written; the other one takes a fence.
+# The FLUSH goes by a queue that has written. Only the other queue needs a FENCE.
 sync $DEV
 expect 1 "$(counted fences)" "the fences before a flush"
-# The flush was the fence of its own queue.
+# The FLUSH was the fence of its own queue, so nothing is left to fence.
 blkdiscard -o 64k -l 64k $DEV
 expect 1 "$(counted fences)" "the fences where all has been flushed"
 taskset -c 0 dd if=/dev/zero of=$DEV bs=4k count=1 oflag=direct status=none
 blkdiscard -o 64k -l 64k $DEV
 expect 2 "$(counted fences)" "the fences before a discard"
-# Nobody has written.
+# Nothing has been written since, so no queue needs a FENCE.
 blkdiscard -o 128k -l 64k $DEV
 sync $DEV
 expect 2 "$(counted fences)" "the fences where nobody has written"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# insmod waits for a target that never answers, and then fails. Meanwhile nobody gets a list
-# of disks: it could be read to its end long after the module is gone. The tool says so; one
-# disk may be asked for, and disconnected, which ends the wait.
+# insmod waits for a target that never answers, and then fails. Until then the module gives no
+# list of disks, because a reader could still read the rest of it after the module is gone. The
+# tool says so. A single disk may be asked for. It may also be disconnected, which ends the
+# wait.
 #
 # long-kernels: newest
 
@@ -41,8 +42,8 @@ insmod_fails() {
 	[[ ! -d /sys/module/rdmablk ]] || fail "the module is loaded, $1"
 }
 
-# while_loading COMMAND...: $STATUS and $OUTPUT of it. On a slow machine insmod may have
-# ended before the command has; then it is asked again.
+# while_loading COMMAND...: runs the command while insmod waits; sets $STATUS and $OUTPUT. On a
+# slow machine insmod may end before the command does; then both run again.
 while_loading() {
 	local try waited
 
@@ -65,7 +66,7 @@ for command in list stats; do
 	expect "1 rdmablk: $command: $LOADING" "$STATUS $OUTPUT" "what $command says"
 done
 
-# One message of a list is sent at once, the rest when that has been read.
+# The kernel sends one message of a list at once, and the rest when that has been read.
 cat >/tmp/lists.py <<'PYTHON'
 import os
 import sys
@@ -111,7 +112,7 @@ wait $lists || fail "see above: $(cat /tmp/lists)"
 
 echo "== a disconnect"
 insmod_begin
-# The module goes with its only disk, maybe before it can say so.
+# The module is unloaded with its only disk, maybe before the disconnect can be acknowledged.
 "$RDMABLK" disconnect rdmablk0 2>/tmp/disconnect ||
 	grep -Eq 'the kernel module rdmablk (was unloaded|is not loaded)' /tmp/disconnect ||
 	fail "disconnect: $(cat /tmp/disconnect)"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The figures of disks and daemon are what has happened: requests and bytes of a memory disk
-# and of a file without a cache, commands and flushes that the daemon saw, a login that it
-# refused. During an outage the state says so, the duration of the outage grows, and there
-# are no figures of the daemon. What an export has done outlives the sessions that asked
-# for it. With an interval, the tool says what a disk does.
+# The figures of disks and daemon are correct: requests and bytes of a memory store and of an
+# uncached file, commands and flushes at the daemon, a login that the daemon refused. During an
+# outage the state says so, the duration of the outage grows, and the daemon has no figures. The
+# figures of an export outlive its sessions. With an interval, the tool prints the rates of a
+# disk.
 #
 # in-turn: yes
 
@@ -13,7 +13,7 @@
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 require jq
 
-# figure FILE SERIES: its value
+# figure FILE SERIES: prints the value
 figure() {
 	awk -v series="$2 " 'index($0, series) == 1 { print substr($0, length(series) + 1) }' \
 		"/tmp/$1"

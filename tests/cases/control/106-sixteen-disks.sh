@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# insmod with a list of 16 exports: rdmablkN is the Nth of the list, all work at
-# the same time with data that is checked, no disk has another's, and rmmod logs
-# all of them out. When one of the list cannot be had, there is none.
+# insmod with a list of 16 exports: rdmablkN is the Nth of the list, all disks work at the same
+# time with verified data, none has the data of another, and rmmod logs all of them out. When
+# one export of the list is not available, no disk is connected.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
 
 EXPORTS=() list=''
 for ((i = 0; i < 16; i++)); do
-	# Not in the order of the names.
+	# The order of the list is not that of the names.
 	EXPORTS[i]=e$((i * 7 % 16))
 	words+=(--export "${EXPORTS[i]},memory,arena=/dev/shm/${EXPORTS[i]},size=$((i + 1))M")
 	list+=,$TARGET_ADDR/${EXPORTS[i]}

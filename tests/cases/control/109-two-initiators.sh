@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two hosts and one target. Each works on its own export at the same time. A second
-# writer is refused, be it another host or another instance of the same; a second
-# reader is not. 'shared' lets both write, 'ro' neither. --steal takes the export
-# over: the other's I/O fails and says why, at once, and its disk can be removed.
+# Two hosts and one target. Each host works on its own export at the same time. A second writer
+# is refused, on another host and as another instance of the same host; a second reader is
+# admitted. With 'shared' both write, with 'ro' neither. --steal takes the export over: the I/O
+# of the other host fails at once with the reason, and its disk can be removed.
 #
 # One machine is both hosts here: they differ by host id, and by the address at
 # which they reach the target.
@@ -36,19 +36,19 @@ start_target --insecure --listen 10.99.0.2 --listen 10.99.0.1 \
 load_module
 leak_snapshot
 
-# Each its own, together.
+# Each host uses its own export, at the same time.
 a 0 disk0 --keep-alive-tmo 60
 b 1 disk1
 run_fio --name=a --filename=/dev/rdmablk0 --name=b --filename=/dev/rdmablk1 \
 	--direct=1 --thread --ioengine=libaio --iodepth=8 --rw=randwrite --bs=4k \
 	--size=2M --verify=crc32c --verify_fatal=1 --do_verify=1
 
-# A second writer.
+# A second writer is refused.
 refused 'export is in use by another host' 10.99.0.1 disk0 --host-id $B_ID
 refused 'export is in use by this host already' 10.99.0.1 disk0
 refused 'export is in use by this host already' 10.99.0.1 disk0 --steal
 expect live "$(attribute state)" "the state"
-# A second reader.
+# A second reader is admitted.
 put 0 'from a'
 b 2 disk0 --read-only
 expect 1 "$(</sys/block/rdmablk2/ro)" "the ro flag"
@@ -57,7 +57,7 @@ put 0 'again from a'
 get 2 'again from a'
 "$RDMABLK" disconnect rdmablk2
 
-# Taken over. With this keep-alive timeout a held write would take two minutes.
+# The export is stolen. With this keep-alive timeout a held write would take two minutes.
 start_load 0
 b 2 disk0 --steal
 expect_load_failed 0
@@ -73,7 +73,7 @@ get 0 'from b'
 expect_failed 'export was taken over by another host' 2
 "$RDMABLK" disconnect --all
 
-# Shared: both write, each sees the other's.
+# Shared: both hosts write, and each sees what the other wrote.
 a 0 shared
 b 1 shared
 expect true "$(status shared)" "shared"
@@ -86,7 +86,7 @@ run_fio --direct=1 --thread --ioengine=libaio --iodepth=8 --rw=randwrite --bs=4k
 	--name=a --filename=/dev/rdmablk0 --name=b --filename=/dev/rdmablk1 --offset=8M
 "$RDMABLK" disconnect --all
 
-# Read-only: both read, none writes.
+# Read-only: both hosts read, and neither writes.
 refused 'export is read-only .--read-only connects to it.' 10.99.0.2 ro
 a 0 ro --read-only
 b 1 ro --read-only

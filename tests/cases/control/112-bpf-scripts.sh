@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The scripts of tools/bpf under load: rdmablk-latency.bt breaks down each request that
-# is a READ or WRITE, counts those that are commands, and all parts have as many;
-# rdmablk-errors.bt sees an outage, requests that are posted again and requests that fail.
+# The scripts of tools/bpf under load. rdmablk-latency.bt breaks down each request that is an
+# RDMA READ or WRITE, and counts the requests that are commands; all parts have the same count.
+# rdmablk-errors.bt prints an outage, requests that are posted again and requests that fail.
 #
 # timeout: 1800
 
@@ -21,7 +21,7 @@ bpf_traces() {
 	grep -q '^Tracing' "/tmp/$1" || bpf_ended
 }
 
-# bpf_start SCRIPT: in the background; compiling takes an emulated processor long
+# bpf_start SCRIPT: starts it in the background; an emulated processor compiles it slowly
 bpf_start() {
 	"$BPF/$1.bt" >"/tmp/$1" 2>&1 &
 	BPF_PID=$!
@@ -42,7 +42,7 @@ count_of() {
 	sed -nE "s/^@$1\[$2\]: ([0-9]+)\$/\\1/p" /tmp/rdmablk-latency
 }
 
-# histogram_of MAP OPERATION: requests in all of its buckets
+# histogram_of MAP OPERATION: prints the number of requests in all buckets of the histogram
 histogram_of() {
 	awk -v head="@$1[$2]:" '
 		$0 ~ /^@/ { on = index($0, head) == 1; next }
@@ -67,7 +67,7 @@ dd if=/dev/rdmablk1 of=/dev/null bs=4k count=5 iflag=direct status=none
 bpf_stop
 after=$("$RDMABLK" stats rdmablk0 --json)
 
-# done_by KEY: what the disk has counted meanwhile
+# done_by KEY: prints how much the disk's counter has grown while the script ran
 done_by() {
 	jq -rn --argjson a "$after" --argjson b "$before" \
 		"\$a.devices[0].$1 - \$b.devices[0].$1"
@@ -84,12 +84,12 @@ for op in read write; do
 	done
 done
 expect "$(done_by writes)" "$(histogram_of total_us write)" "writes in total_us"
-# Reads of the other disk are commands; udev or the kernel may send some of them, too.
+# Reads of the second disk are commands. udev and the kernel may add some reads.
 commands=$(count_of as_a_whole read)
 ((commands >= 5)) || fail "only $commands commands"
 expect $(($(done_by reads) + commands)) "$(histogram_of total_us read)" "reads in total_us"
 
-# An outage, which is waited out, and one that is not.
+# The first outage is waited out. In the second one the held requests fail.
 "$RDMABLK" disconnect rdmablk1
 bpf_start rdmablk-errors
 start_verify

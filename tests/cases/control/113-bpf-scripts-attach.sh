@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The scripts of tools/bpf fit the tracepoints that the module has: both attach, one says
-# of each read which parts of its time are what, the other that a disk changes its state.
-# What they count under load, and in an outage, is control/112.
+# The scripts of tools/bpf fit the tracepoints of the module. Both attach: one breaks down the
+# time of each read, the other prints a change of a disk's state. control/112 checks what they
+# count under load and in an outage.
 #
 # timeout: 600
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Ctrl-C for rdmablk-demo at each of its steps, on a machine without RDMA modules: nothing of it
-# is left. A module that it has loaded stays when somebody else uses it by then, and what that
-# somebody has made with it.
+# Ctrl-C ends rdmablk-demo at each of its steps, on a machine without RDMA modules: the demo
+# leaves nothing behind. A module that the demo has loaded stays if another user needs it by
+# then, and so do that user's links and devices.
 #
 # kernels: 6.12
 # timeout: 600
@@ -11,7 +11,7 @@
 # shellcheck source=tests/cases/control/demo.sh
 source "$RDMABLK_TOP/tests/cases/control/demo.sh"
 
-# no_rdma: as after a boot
+# no_rdma: removes all RDMA devices and modules, as after a boot
 no_rdma() {
 	local link
 
@@ -25,8 +25,8 @@ no_rdma() {
 	! grep -E '^(rdma|ib_|dummy)' /proc/modules || fail 'modules are left before the demo'
 }
 
-# end_at N: SIGINT for all its processes, as a terminal sends it, when it shows its Nth command.
-# ENDED: it had so many.
+# end_at N: when the demo shows its Nth command, sends SIGINT to all of its processes, as a
+# terminal does. ENDED is that command, or empty if the demo has fewer commands.
 end_at() {
 	local n=0 status=0 line demo
 
@@ -56,7 +56,7 @@ for ((i = 1; ; i++)); do
 done
 ((i > 15)) || fail "only $i commands"
 
-# Somebody else makes a link of the same kind, and a device.
+# Another user makes a link of the same kind, and an RDMA device on it.
 mkfifo /run/enter
 "$DEMO" --size 1 --keep >/run/demo.log 2>&1 </run/enter &
 demo=$!

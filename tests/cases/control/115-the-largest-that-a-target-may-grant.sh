@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A target grants the largest values that the protocol allows: sizes, regions, granules,
-# trailers, slots, numbers of commands, timeouts; once to a disk that asks for what a disk
-# asks for by default, and once to one that asks for as much as it can. The disk is there and
-# can be read, or the connect fails with a text that says why. The memory that this host has
-# given for it stays below a bound, and it is back after the disconnect, which waits for no
-# timeout of the target's.
+# trailers, slots, numbers of commands, timeouts. It grants them once to a disk with default
+# options, and once to a disk that asks for as much as it can. Either the disk is there and can
+# be read, or the connect fails with a text that says why. The memory that the initiator uses
+# for the disk stays below a bound. It is free again after the disconnect, which waits for none
+# of the target's timeouts.
 #
 # smp: 16
 # in-turn: yes

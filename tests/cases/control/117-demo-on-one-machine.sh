@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rdmablk-demo, as the package brings it, on a machine that has nothing loaded: it says what
-# is missing before it does anything; it makes an RDMA device of its own, or takes one that
-# there is, by IPv4 or IPv6, and verifies a disk; whether it succeeds, fails or is ended,
-# nothing of it is left. It does not fill memory.
+# rdmablk-demo as packaged, on a machine that has nothing loaded. It reports what is missing
+# before it changes anything. It makes an RDMA device of its own or uses one that is there, by
+# IPv4 or IPv6, and verifies a disk. It leaves nothing behind, whether it succeeds, fails or is
+# ended. It does not fill memory.
 #
 # kernels: 6.12
 # in-turn: yes
@@ -36,11 +36,11 @@ fi
 run_expect 0 '== 1 MiB are what they were' "$DEMO" --address "$TARGET_ADDR6" --size 1
 same 'the demo on an IPv6 address'
 
-# A daemon that does not start.
+# The daemon does not start.
 RDMABLKD=/bin/false run_expect 1 'the daemon did not get ready' "$DEMO" --size 8
 same 'a demo that fails'
 
-# Ended while its disk is connected.
+# The demo is ended while its disk is connected.
 mkfifo /run/enter
 "$DEMO" --address "$TARGET_ADDR" --size 1 --keep >/run/demo.log 2>&1 </run/enter &
 demo=$!

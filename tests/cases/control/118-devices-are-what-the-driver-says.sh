@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rdmablk devices says of an RDMA device what ibv_devinfo says: limits, both MTUs, the address that
-# the target listens on. It follows another MTU of the network device, and needs neither the
-# module nor root; without a uverbs device the limits are unknown, and it says why.
+# 'rdmablk devices' prints the same as ibv_devinfo about an RDMA device: limits, both MTUs, the
+# address that the target listens on. It notices a new MTU of the network device, and needs
+# neither the module nor root. Without a uverbs device the limits are unknown, and it says why.
 #
 #
 # in-turn: yes
@@ -11,18 +11,18 @@
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 
-# devinfo WORD: the number that ibv_devinfo has for it: "active_mtu: 1024 (3)"
+# devinfo WORD: prints the number that ibv_devinfo has for it, as in "active_mtu: 1024 (3)"
 devinfo() {
 	sed -nE "s/^[[:space:]]+$1:[[:space:]]+(0x)?([0-9a-f]+)([[:space:]].*)?$/\\1\\2/p" /tmp/devinfo
 }
 
-# value FILTER: of the device
+# value FILTER: prints a value of the device
 value() {
 	"$RDMABLK" devices --json rxe0 >/tmp/devices
 	jq -r ".devices[0]$1" /tmp/devices
 }
 
-# limit NAME: without jq, which has no whole numbers of 64 bits
+# limit NAME: prints a limit; without jq, which has no integers of 64 bits
 limit() {
 	awk -v name="$1" '$1 == name { print $2 }' /tmp/text
 }

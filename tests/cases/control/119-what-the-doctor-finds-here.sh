@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What "rdmablk doctor" finds of the running host, and not in files that stand for one: a daemon
-# that may lock little memory; keys that have expired or were revoked; a clock that nothing sets; a
-# connect that is under way; an RDMA device whose queue pair 1 is dead. Each finding is gone
-# when its cause is.
+# What "rdmablk doctor" finds on the running host, not in files that imitate one: a daemon that
+# may lock little memory; expired and revoked keys; a clock that nothing sets; a connect that is
+# under way; an RDMA device whose queue pair 1 is dead. Each finding is gone when its cause is.
 #
 # kernels: 6.12
 # net: veth
@@ -15,12 +14,12 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 require jq setpriv keyctl python3 rdma
 
-# doctor ROLE: its findings, in /tmp/doctor
+# doctor ROLE: writes the doctor's findings to /tmp/doctor
 doctor() {
 	"$RDMABLK" doctor --json "$1" >/tmp/doctor || (($? == 1 || $? == 9)) || fail "$(</tmp/doctor)"
 }
 
-# is CHECK LEVEL TEXT MEND: there is one such finding
+# is CHECK LEVEL TEXT MEND: there is exactly one such finding
 is() {
 	expect 1 "$(jq --arg c "$1" --arg l "$2" --arg t "$3" --arg m "$4" \
 		'[.findings[] | select(.check == $c and .level == $l and .text == $t and
@@ -33,7 +32,7 @@ finds() {
 	is "${@:2}"
 }
 
-# status_of_clock FLAGS: STA_UNSYNC is 64
+# status_of_clock FLAGS: sets the status of the kernel's clock; STA_UNSYNC is 64
 status_of_clock() {
 	python3 - "$1" <<-'END'
 	import ctypes, sys
@@ -47,7 +46,7 @@ status_of_clock() {
 	END
 }
 
-# locked LIMIT: the daemon may lock so many KiB
+# locked LIMIT: starts a daemon that may lock LIMIT KiB of memory
 locked() {
 	cat >/run/limited <<-WORDS
 	#!/bin/bash
@@ -121,7 +120,7 @@ kill -CONT "$TARGET_PID"
 wait "$pid" || fail "the connect has failed"
 wait_until "$PATIENCE" at_rest || fail "the connect is still under way: $(</tmp/doctor)"
 
-# A device that could not send a packet
+# An RDMA device whose queue pair 1 could not send a packet
 is_dead() {
 	rdma resource show qp link rv0/1 | grep 'type GSI state ERR' >/dev/null
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The modes of bad_target that grant the largest values. In the order of their names:
+ * The modes of bad_target that grant the largest values. They are, in the order of their
+ * names:
  *
  *	largest		on memory, without a cache: the largest size, the most regions
  *	largest-cache	the same with a cache, whose granules are more than an initiator can
@@ -52,7 +53,7 @@ uint64_t largest_features(const char *mode)
 	return RDMABLK_F_COMMANDS;
 }
 
-/* @g: has what depends on the login */
+/* @g: the parts that depend on the login are filled in */
 void largest_grant(const char *mode, const struct rdmablk_hello *hello,
 		   struct rdmablk_grant *g)
 {
@@ -77,12 +78,12 @@ void largest_grant(const char *mode, const struct rdmablk_hello *hello,
 	g->nr_queues = hello->nr_queues;
 	g->queue_depth = hello->queue_depth;
 	g->read_depth = htole16(UINT16_MAX);
-	/* The largest that an initiator takes whatever it has asked for */
+	/* The largest timeouts that an initiator accepts, whatever it has asked for */
 	g->keep_alive_ms = htole32(RDMABLK_KEEP_ALIVE_ANY_MS);
 	g->session_tmo_ms = htole32(RDMABLK_KEEP_ALIVE_ANY_MS * RDMABLK_SESSION_FACTOR);
 }
 
-/* @limits: zero but for its head */
+/* @limits: all zero except the header */
 void largest_limits(const char *mode, struct rdmablk_limits *limits)
 {
 	uint32_t ops = RDMABLK_OP_BIT(RDMABLK_OP_FENCE) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
@@ -110,7 +111,7 @@ void largest_limits(const char *mode, struct rdmablk_limits *limits)
 	limits->ops = htole32(ops);
 }
 
-/* Answers a REGIONS_GET of regions from @first on: all are the same memory. */
+/* Answers a REGIONS_GET for regions from @first on. All regions are the same memory. */
 void largest_regions(struct rdmablk_regions *r, uint32_t first)
 {
 	r->first = htole32(first);
@@ -130,7 +131,7 @@ static void post_recv(unsigned int queue, unsigned int i)
 		refused("ibv_post_recv");
 }
 
-/* A queue pair that joins as @queue: a write queue gets receives */
+/* The queue pair joins as queue number @queue. A write queue gets receives for commands. */
 void largest_joined(struct ibv_pd *pd, struct ibv_qp *qp, unsigned int queue)
 {
 	size_t bytes = DATA_BYTES + (size_t)RDMABLK_MAX_QUEUES * RECVS * RECV_BYTES;
@@ -151,7 +152,7 @@ void largest_joined(struct ibv_pd *pd, struct ibv_qp *qp, unsigned int queue)
 		post_recv(nr, i);
 }
 
-/* Each command is done; what is read is zeroes. */
+/* Answers each command with success. READs return zeroes. */
 void largest_command(const struct ibv_wc *wc)
 {
 	unsigned int queue = (unsigned int)(wc->wr_id - WR_LARGEST) / RECVS;
@@ -174,7 +175,7 @@ void largest_command(const struct ibv_wc *wc)
 		refused("ibv_post_send");
 }
 
-/* The queue pairs of the session are gone. */
+/* Forgets the queue pairs of the session, which are destroyed already. */
 void largest_end(void)
 {
 	if (l.mr)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A target that grants all that the protocol allows it to, for bad_target.c. The disk can be
- * read as far as the login of an initiator does so by itself: everything reads as zeroes.
+ * A target that grants the maximum of everything the protocol allows, for bad_target.c.
+ * Everything that an initiator reads while it logs in reads as zeroes.
  */
 #ifndef BAD_LARGEST_H
 #define BAD_LARGEST_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Parts of bad_target.c that know nothing of the login under way.
+ * Parts of bad_target.c that do not use the state of the login.
  */
 #include <endian.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "bad_parts.h"
 #include "wire/mac.h"
 
-/* A public key has to be a point of the curve: the one that generates P-256 */
+/* The generator of P-256. It stands for a public key, which has to be a point of the curve. */
 static const uint8_t generator[RDMABLK_POINT_LEN] = {
 	0x6b, 0x17, 0xd1, 0xf2, 0xe1, 0x2c, 0x42, 0x47, 0xf8, 0xbc, 0xe6, 0xe5, 0x63, 0xa4, 0x40,
 	0xf2, 0x77, 0x03, 0x7d, 0x81, 0x2d, 0xeb, 0x33, 0xa0, 0xf4, 0xa1, 0x39, 0x45, 0xd8, 0x98,
@@ -23,7 +23,10 @@ struct rdmablk_hdr head(unsigned int type, size_t len)
 				     .length = htole16((uint16_t)len) };
 }
 
-/* CHALLENGE of version 2, right in itself; nobody knows what belongs to its public key */
+/*
+ * A well-formed CHALLENGE of version 2. The target does not know the private key of its
+ * point.
+ */
 void fill_challenge2(struct rdmablk_challenge2 *c)
 {
 	*c = (struct rdmablk_challenge2){
@@ -40,7 +43,7 @@ void fill_challenge2(struct rdmablk_challenge2 *c)
 	memcpy(c->point, generator, sizeof(c->point));
 }
 
-/* The peer's adapter may send again once, and does so after 10 us. */
+/* Makes the peer's adapter send again 10 us after an RNR NAK. */
 int hurry_rnr(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .min_rnr_timer = 1 };

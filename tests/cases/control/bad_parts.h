@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parts of bad_target.c that know nothing of the login under way.
+ * Parts of bad_target.c that do not use the state of the login.
  */
 #ifndef BAD_PARTS_H
 #define BAD_PARTS_H

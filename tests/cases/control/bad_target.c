@@ -4,34 +4,34 @@
  *
  *	bad_target ADDR MODE[=N]...
  *
- * It listens on port $BAD_PORT (30000) for the first mode, the next for the second, and so
- * on, says "ready" and serves one connection at a time until it is killed. Up to the
- * point where a mode strikes, it does what a target does.
+ * It listens on port $BAD_PORT (30000) for the first mode, on the next port for the second,
+ * and so on. It prints "ready" and serves one connection at a time until it is killed. Up
+ * to the point where a mode strikes, it behaves like a correct target.
  *
- * With the modes that start with "live" the login succeeds: the export has 1 MiB
- * of zeroes, which cannot be written. Those that strike do so when the initiator
- * sends its first command; with "soon" in the place of "live", right behind LIVE.
- * "live-no-recv" has receives for the login and no more. "live-answer" and those that start
- * with it have the feature of commands, and answer on a write queue what nobody has asked;
- * "live-reach-read" and "live-reach-write" reach for the initiator's memory, and say what
- * its adapter makes of that.
- * Those that start with "largest" grant all that the protocol allows, see bad_largest.c.
+ * With the modes that start with "live" the login succeeds: the export has 1 MiB of zeroes,
+ * which cannot be written. Such a mode strikes when the initiator sends its first command;
+ * with "soon" in place of "live" it strikes right behind LIVE. "live-no-recv" posts
+ * receives for the login and no more. "live-answer" and the modes that start with it have
+ * the feature of commands, and send an answer to no command on a write queue.
+ * "live-reach-read" and "live-reach-write" access the initiator's memory, and print what
+ * its adapter makes of that. The modes that start with "largest" grant all that the
+ * protocol allows, see bad_largest.c.
  *
  * With the modes that start with "staged" the login succeeds, too, and READs are commands:
- * the features are COMMANDS, STAGED and LISTS. The target answers every command as it
- * should, a large READ by a list, but for a READ that begins at STRIKE_AT: that one gets
- * what strike_staged() does in this mode. The modes that start with "limits" send LIMITS
- * with one wrong field.
+ * the features are COMMANDS, STAGED and LISTS. The target answers every command correctly,
+ * a large READ by a list, except a READ that begins at STRIKE_AT. That READ gets what
+ * strike_staged() sends in this mode. The modes that start with "limits" send LIMITS with
+ * one wrong field.
  *
- * "other" is another target at the address of the one that a disk has known: it refuses the
+ * "other" is another target at the address of the target that a disk knows. It refuses the
  * first login, the third and so on with IDENTITY, and grants the others.
  *
- * To an initiator that speaks version 2 it says nothing that is sealed, since it has no key:
- * it accepts, and answers HELLO with a CHALLENGE that is right in itself. "close=N" closes
- * after HELLO, "close-proof=N" after PROOF.
+ * It has no key, so it sends an initiator of version 2 no sealed message: it accepts, and
+ * answers HELLO with a well-formed CHALLENGE. "close=N" closes after HELLO, "close-proof=N"
+ * after PROOF.
  *
- * Nor does the login fail with "twice", which sends messages of type N twice, if the
- * initiator can bear them.
+ * The mode "twice=N" sends messages of type N twice. The login succeeds if the initiator
+ * accepts that.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -76,7 +76,7 @@ struct mode {
 	struct rdma_cm_id *id;
 };
 
-/* The one login under way. */
+/* The one login that is under way */
 static struct {
 	const struct mode *mode;
 	struct rdma_cm_id *id;		/* control queue */
@@ -159,7 +159,7 @@ static void post_recv(unsigned int i)
 	post_recv_on(i < CMD_SLOT ? s.id : s.data[1], i);
 }
 
-/* For commands, before the write queue is connected */
+/* Posts receives for commands, before the write queue is connected. */
 static void post_command_recvs(void)
 {
 	for (unsigned int i = CMD_SLOT; i < NR_SLOTS; i++)
@@ -168,7 +168,7 @@ static void post_command_recvs(void)
 
 static void post_msg(const void *msg, size_t len)
 {
-	/* One that is on its way is not overwritten. */
+	/* Buffers are used in turn, so a message under way is not overwritten. */
 	char *buf = slots + (SLOTS + s.sent++ % SENDS) * SLOT_BYTES;
 	struct ibv_sge sge = { (uintptr_t)buf, (uint32_t)len, s.mr->lkey };
 	struct ibv_send_wr wr = { .wr_id = WR_SEND, .sg_list = &sge, .num_sge = len > 0,
@@ -203,8 +203,8 @@ static void *slot_msg(const struct ibv_wc *wc)
 }
 
 /*
- * Return: type of the next message, which stays in its slot until @wc is used
- * again; 0: the connection is over, or nothing came.
+ * Return: type of the next message, which stays in its slot until @wc is used again; 0 if
+ * the connection is over or no message came in time.
  */
 static unsigned int receive(struct ibv_wc *wc, int ms)
 {
@@ -250,7 +250,7 @@ static void send_close(unsigned int reason)
  * Connections
  */
 
-/* Return: false: the peer has withdrawn its request meanwhile. */
+/* Return: false if the peer has withdrawn its request meanwhile. */
 static bool make_queue(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
@@ -283,7 +283,10 @@ static void accept_with(struct rdma_cm_id *id, unsigned int speaks,
 		.private_data_len = version == RDMABLK_VERSION_PROVEN ? sizeof(acc2) :
 				    sizeof(*acc),
 		.responder_resources = resources,
-		/* A READ of this end takes one that the initiator does not offer. */
+		/*
+		 * A READ by this end needs a responder resource, which the initiator does
+		 * not offer.
+		 */
 		.initiator_depth = is("live-reach-read"),
 		.rnr_retry_count = is("live-no-recv") ? 1 : 7,
 	};
@@ -298,7 +301,7 @@ static void accept_with(struct rdma_cm_id *id, unsigned int speaks,
 		printf("rdma_accept: %s\n", strerror(errno));
 }
 
-/* As a target would that speaks the other version, if the reason is that. */
+/* With the reason VERSION the reject claims that this target speaks the other version. */
 static void reject(struct rdma_cm_id *id)
 {
 	unsigned int speaks = arg(0) == RDMABLK_R_VERSION ? 3 - version : version;
@@ -462,7 +465,7 @@ static void fill_grant(struct rdmablk_grant *g)
 		g->region_bytes = 0;
 		g->nr_regions = 0;
 	}
-	/* The first time it is half the size, and all of it soon afterwards. */
+	/* The first grant has half the size. Later ones have all of it. */
 	if (is("live-grown") && !grants++)
 		g->size = htole64(EXPORT_BYTES / 2);
 	if (is("grant-size"))
@@ -511,7 +514,7 @@ static void handle_proof(void)
 	}
 	mac_session_key(no_key, &s.hello, &s.challenge, s.key);
 	fill_grant(&g);
-	/* any byte but the MAC: the MAC is right, the contents are wrong */
+	/* The byte is not one of the MAC, so the MAC is right and the contents are wrong. */
 	if (is("grant-flip"))
 		bytes[arg(0)] ^= 0xff;
 	mac_message(s.key, RDMABLK_LABEL_GRANT, &g,
@@ -611,7 +614,7 @@ static void handle_ready(void)
 	send_msg(&live, sizeof(live));
 }
 
-/* On the write queue, with so much data */
+/* Posts an operation with @len bytes of data on the write queue. */
 static void post_data(enum ibv_wr_opcode op, uint64_t id, uint32_t len)
 {
 	struct ibv_sge sge = { (uintptr_t)(slots + SLOTS * SLOT_BYTES), len, s.mr->lkey };
@@ -620,7 +623,7 @@ static void post_data(enum ibv_wr_opcode op, uint64_t id, uint32_t len)
 
 	if (op == IBV_WR_SEND_WITH_IMM)
 		wr.imm_data = htobe32(RDMABLK_IMM(CMD_DEPTH - 1, 0, RDMABLK_OK));
-	else if (op != IBV_WR_SEND)	/* a page that is there, on most machines */
+	else if (op != IBV_WR_SEND)	/* an address that most machines have */
 		wr.wr.rdma.remote_addr = 1 << 20;
 	if (ibv_post_send(s.data[1]->qp, &wr, &bad))
 		die("ibv_post_send");
@@ -648,8 +651,8 @@ static bool strike_data(void)
  */
 
 /*
- * A SEND of @len bytes: of @buf, which fits a slot, or, where that is NULL, of the export,
- * which has nothing but zeroes. @imm: NULL: without immediate data
+ * A SEND of @len bytes of @buf, which must fit a slot. With @buf NULL it sends bytes of the
+ * export, which are all zero. With @imm NULL it has no immediate data.
  */
 static void post_answer(const void *buf, size_t len, const uint32_t *imm)
 {
@@ -687,7 +690,7 @@ static bool has_trailer(const struct rdmablk_command *cmd)
 	return le16toh(cmd->op) == RDMABLK_OP_READ && le16toh(cmd->flags) & RDMABLK_IO_TRAILER;
 }
 
-/* As a target should. The data in the slots is zeroes, too. */
+/* The answer of a correct target. The data in the slots is zeroes, too. */
 static void answer_staged(const struct rdmablk_command *cmd)
 {
 	uint32_t imm = RDMABLK_IMM(le16toh(cmd->hdr.tag), le32toh(cmd->hdr.generation),
@@ -700,10 +703,10 @@ static void answer_staged(const struct rdmablk_command *cmd)
 }
 
 /*
- * Answers that name no command in flight, or one that is over. The mode "staged-HOW" sends
- * such an answer by itself, the mode "staged-list-HOW" in a list.
+ * Answers that name no command in flight, or one that was answered already. The mode
+ * "staged-HOW" sends such an answer by itself, the mode "staged-list-HOW" in a list.
  *
- * Return: whether this mode does such a thing.
+ * Return: whether this mode sends such an answer.
  */
 static bool strike_with_tag(const struct rdmablk_command *cmd, const char *how, bool list)
 {
@@ -735,7 +738,7 @@ static bool strike_with_tag(const struct rdmablk_command *cmd, const char *how, 
 	return true;
 }
 
-/* Return: whether this mode does anything but answer as it should. */
+/* Return: whether this mode sends anything but a correct answer. */
 static bool strike_staged(const struct rdmablk_command *cmd)
 {
 	bool list = begins("staged-list-");
@@ -747,7 +750,7 @@ static bool strike_staged(const struct rdmablk_command *cmd)
 		return true;
 	if (is("staged-list-bytes"))		/* a list whose first answer is right */
 		post_list(done, arg(0));
-	else if (is("staged-list-data"))	/* of a READ whose data is to come with it */
+	else if (is("staged-list-data"))	/* without the data that the READ asks for */
 		post_list(done, sizeof(done));
 	else if (is("staged-bytes"))		/* data of another length than was asked for */
 		post_answer(NULL, arg(0), &done);
@@ -768,7 +771,7 @@ static void handle_data_command(const struct rdmablk_command *cmd)
 		answer_staged(cmd);
 }
 
-/* Return: whether this mode does such a thing. */
+/* Return: whether this mode strikes, with an error or otherwise. */
 static bool strike(void)
 {
 	struct rdmablk_grant grant;
@@ -903,7 +906,7 @@ static void connect_request(struct rdma_cm_event *ev)
 			    is("no-read-depth") ? 0 : resources);
 		return;
 	}
-	/* Takes no notice, not even of the session that another port has. */
+	/* The mode "deaf" ignores the request, and keeps the session of another port. */
 	if (!strcmp(mode->name, "deaf"))
 		return;
 	session_end();

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of rdmablk-demo: what a demo may change in a machine.
+# For the cases of rdmablk-demo: compares what a demo may change in a machine.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -11,8 +11,8 @@ require modprobe ip rdma
 DEMO=$RDMABLK_TOP/tools/demo/rdmablk-demo
 export RDMABLK RDMABLKD
 
-# Disks, keys, modules, links, files: lines that tell one state from another. Modules for
-# encryption are the kernel's own matter.
+# Prints the disks, keys, devices, files, modules and daemons that a demo may change. Modules
+# for encryption are left out, because the kernel loads and keeps them by itself.
 state() {
 	"$RDMABLK" key list -n 2>/dev/null || :
 	compgen -G '/dev/rdmablk*' || :
@@ -21,13 +21,13 @@ state() {
 	pgrep -x rdmablkd || :
 }
 
-# same WHAT: the state is the one of /run/before
+# same WHAT: expects the state that is saved in /run/before
 same() {
 	state >/run/after
 	diff /run/before /run/after || fail "$1 leaves something behind"
 }
 
-# demo_module: modprobe finds the module of this tree
+# demo_module: makes modprobe find the module of this tree
 demo_module() {
 	echo "install rdmablk /sbin/modprobe -a rdma_cm ib_core && /sbin/insmod $MODULE" \
 		>/etc/modprobe.d/rdmablk.conf

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """insmod.py MODULE <TABLE: loads a module with parameters that it must refuse.
 
-A line of the table is ERRNO<tab>REGEX<tab>PARAMETERS. The load has to fail with
-that errno, and to add one line of level error or worse to the kernel log, or one for
-each target of a list; each line has to match the regex. 0 instead of the errno: it has
-to succeed, and is unloaded again.
+A line of the table is ERRNO<tab>REGEX<tab>PARAMETERS. The load has to fail with that errno
+and add one line of level error or worse to the kernel log, or one for each target of a list.
+Each of these lines has to match the regex. With 0 in place of the errno the load has to
+succeed, and the module is unloaded again.
 """
 
 import ctypes
@@ -33,8 +33,8 @@ def load(module, parameters):
         os.close(fd)
 
 
-# rxe: an answer has come for a queue pair of a login that has just failed; and a message is
-# longer than its receive, at either end
+# rxe logs these lines when an answer arrives for a queue pair of a login that has just failed,
+# and when a message is longer than its receive, at either end.
 NOISE = re.compile(r"^rxe\d+: qp#\d+ (rxe_modify_qp: returned err = -22|"
                    r"\w+: non-flush error status = \d+)$")
 

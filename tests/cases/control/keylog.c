@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The secrets of a daemon's logins, for LD_PRELOAD, to look for them elsewhere: each key of 32
- * bytes that it gives libcrypto, and each shared secret of ECDH, as a line "USE HEX" of the file
- * that RDMABLK_KEYLOG names.
+ * Logs the secrets of a daemon's logins, so that a test can search for them. For
+ * LD_PRELOAD. Each key of 32 bytes that the daemon gives libcrypto, and each shared secret
+ * of ECDH, becomes a line "USE HEX" of the file that RDMABLK_KEYLOG names.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 static int file = -1;
 
-/* Before the daemon confines itself */
+/* The file is opened before the daemon confines itself. */
 static void __attribute__((constructor)) begin(void)
 {
 	const char *path = getenv("RDMABLK_KEYLOG");

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """leak.py ADDRESS DAEMON-PID ROUNDS: does connecting leave anything behind?
 
-After a few rounds that fill caches, the kernel's slab caches, its pages and the daemon
-are looked at before, in the middle and at the end of ROUNDS rounds. A round is a
-connect, some I/O, a disconnect, and a connect that fails. What grows by an object
-a round, in both halves, may have leaked; pools of memory grow so, too, until they
-are large enough. So there are more rounds then, and what goes on growing has.
+A round is a connect, some I/O, a disconnect, and a connect that fails. After a few rounds that
+fill caches, the script counts the objects of the kernel's slab caches, the kernel's pages, and
+the memory and descriptors of the daemon before, in the middle and at the end of ROUNDS rounds.
+A count that grows by at least one per round in both halves may be a leak. Pools of memory also
+grow like that until they are large enough, so the script then runs more rounds, and reports
+what still grows.
 """
 
 import glob
@@ -31,9 +32,9 @@ def meminfo():
 def unclaimed_pages():
     """Pages that are not free and that no counter of the kernel claims.
 
-    That is what alloc_page() gives. Noise stays out: each processor's free pages and its
-    part of the counters are counted, and pages of programs, files, slabs and vmalloc(), which
-    come and go, are not.
+    alloc_page() gives such pages. Counts that change by themselves are left out: the free pages
+    and counters of each processor are added, and pages of programs, files, slabs and vmalloc()
+    are subtracted.
     """
     with open("/proc/sys/vm/stat_refresh", "w", encoding="ascii") as f:
         f.write("1")
@@ -50,7 +51,7 @@ def unclaimed_pages():
 
 
 def kernel():
-    """Objects in use by cache, after the caches gave back what they keep."""
+    """Objects in use by cache, after the caches gave back their spare memory."""
     with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
         f.write("3")
     for path in glob.glob("/sys/kernel/slab/*/shrink"):
@@ -108,15 +109,15 @@ def rounds(sock, host, first, last):
 
 
 def look(pid):
-    # what RCU and workers still have to free
+    # time for RCU and workers to free what they still have
     time.sleep(1)
     return {**kernel(), **daemon(pid)}
 
 
 def growing(looks, rounds_between):
-    """What has grown by an object a round from each look to the next.
+    """What has grown by at least one object a round from each look to the next.
 
-    Pages that no counter claims come and go by a few, whatever the module does.
+    The number of pages that no counter claims varies by a few, whatever the module does.
     """
     least = {"unclaimed pages": rounds_between * 3 // 4}
     return [name for name in looks[-1]

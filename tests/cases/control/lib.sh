@@ -14,8 +14,8 @@ load_fails() {
 	TABLE+="$1"$'\t'"$2"$'\t'"$3"$'\n'
 }
 
-# insmod_all: loads the module once for each line, in one process, because
-# starting a program takes an emulated processor longer than loading a module
+# insmod_all: loads the module once for each of these lines, in one process, because an emulated
+# processor starts a program more slowly than it loads a module
 insmod_all() {
 	modprobe -a rdma_cm ib_core
 	[[ ! -d /sys/module/rdmablk ]] || fail "the module is loaded"
@@ -26,7 +26,7 @@ insmod_all() {
 	[[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk is left behind"
 }
 
-# start_bad_target MODE...: one port each, from BAD_PORT on
+# start_bad_target MODE...: starts bad_target with one port for each mode, from BAD_PORT on
 start_bad_target() {
 	program bad_target
 	BAD_PORT=$BAD_PORT "$PROGRAM" "$TARGET_ADDR" "$@" >/tmp/bad_target 2>&1 &
@@ -35,7 +35,7 @@ start_bad_target() {
 		fail "bad_target: $(cat /tmp/bad_target)"
 }
 
-# stop_bad_target: it must have lived to this point
+# stop_bad_target: ends bad_target, which must still be running
 stop_bad_target() {
 	kill -KILL "$BAD_PID" || fail "bad_target: $(cat /tmp/bad_target)"
 	wait "$BAD_PID" || :

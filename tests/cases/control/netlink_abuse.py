@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """netlink_abuse.py ADDRESS ROUNDS: what the kernel must refuse, and survive.
 
-Requests with missing, malformed, out-of-range, unknown and repeated attributes,
-each with the errno that belongs to it; then ROUNDS mutations of good requests, where
-each must be answered. At the end all disks that a mutation has connected are
-disconnected.
+First requests with missing, malformed, out-of-range, unknown and repeated attributes: each
+must fail with the errno that belongs to it. Then ROUNDS mutations of good requests, which all
+must be answered. At the end the script disconnects all disks that a mutation has connected.
 """
 
 import os
@@ -66,7 +65,7 @@ def refused(host):
         yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(nl.HOST_ID, payload)
     for kind in (nl.READ_ONLY, nl.STEAL):
         yield ("ERANGE", "EINVAL"), nl.CONNECT, good + nl.attr(kind, b"\1\0\0\0")
-    # not for this command, or for none
+    # attributes of another command, or of no command
     for kind in (nl.INDEX, nl.NAME, nl.FORCE, nl.ACCEPT_DATA_LOSS, nl.LATENCY_DISCARD,
                  nl.LAST_ATTR + 1, 999):
         yield "EINVAL", nl.CONNECT, good + nl.u32(kind, 0)

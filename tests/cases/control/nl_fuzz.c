@@ -2,16 +2,17 @@
 /*
  * nl_fuzz ADDRESS SEED COUNT [KEYS]: sends COUNT messages to the netlink family of the
  * module from each of several threads: commands with right, wrong, missing, repeated and
- * unknown attributes, cut headers, wrong flags, dumps that nobody reads to the end. One more
- * thread has no rights, and another connects and disconnects disks meanwhile. ADDRESS is a
- * daemon that exports disk0, disk1 and disk2. With KEYS, a file of 32 bytes for each key of
- * this host, the messages name these keys, and one more thread loads, revokes and spoils
- * them.
+ * unknown attributes, cut headers, wrong flags, and dumps that are not read to the end. One
+ * more thread has no rights, and another one connects and disconnects disks meanwhile.
+ * ADDRESS is a daemon that exports disk0, disk1 and disk2. With KEYS, a file of 32 bytes
+ * for each key of this host, the messages name these keys, and one more thread loads,
+ * revokes and spoils the keys.
  *
- * What a thread sends depends on the seed alone, not on the answers; it sends more while a
- * command has not succeeded yet. At the end all disks are disconnected and the answers are
- * counted. The status is 1 when a command has never succeeded, when few texts of refusals
- * were seen, when somebody without rights got something, or when a disk is left.
+ * The messages of a thread depend on the seed alone, not on the answers. A thread sends
+ * more than COUNT messages while some command has not succeeded yet. At the end all disks
+ * are disconnected and the answers are counted. The status is 1 when a command has never
+ * succeeded, when few texts of refusals were seen, when a thread without rights got an
+ * answer, or when a disk is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -46,7 +47,7 @@
 #define TEXTS		64
 #define TEXT_LEN	80
 #define ENOUGH_TEXTS	8
-#define MOST		20	/* times COUNT: what is sent until each command has succeeded */
+#define MOST		20	/* times COUNT: messages until each command has succeeded */
 #define PATIENCE_MS	480000
 
 enum kind { KIND_PAD, KIND_U8, KIND_U32, KIND_U64, KIND_S32, KIND_FLAG, KIND_STRING,
@@ -71,7 +72,7 @@ struct command {
 
 #define COUNT(list)	(sizeof(list) / sizeof((list)[0]))
 
-/* What is known of all threads together */
+/* Counters of all threads together */
 static atomic_ulong answers[ERRNOS], succeeded[COMMANDS], replies, done_dumps, unanswered;
 static atomic_ulong joined, unprivileged, connected, disconnected;
 static atomic_bool stopped;
@@ -162,7 +163,7 @@ static struct mnl_socket *socket_open(void)
 	return nl;
 }
 
-/* A new socket, with options of its own. Extended answers stay on. */
+/* Opens a new socket with random options. Extended answers stay on. */
 static void socket_new(struct sender *s)
 {
 	static const int options[] = { NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK,
@@ -178,7 +179,7 @@ static void socket_new(struct sender *s)
 	}
 }
 
-/* Joins and leaves groups: ours, and any. */
+/* Joins and leaves groups: the module's group, or any number. */
 static void join(struct sender *s)
 {
 	uint32_t which = chance(s, 70) ? group : below(s, 64);
@@ -215,7 +216,7 @@ static const struct attribute *attribute(uint16_t nr)
 	return NULL;
 }
 
-/* Mostly small ones: connects with few queues and short outages. */
+/* Mostly small numbers, so that connects have few queues and outages are short */
 static int64_t right_number(struct sender *s, const struct attribute *attr)
 {
 	int64_t span = attr->high - attr->low;
@@ -252,14 +253,14 @@ static size_t address(struct sender *s, char *data)
 		return sizeof(in6);
 	}
 	if (chance(s, 10))
-		in.sin_port = htons(1 + below(s, 9));	/* nobody listens */
+		in.sin_port = htons(1 + below(s, 9));	/* nothing listens there */
 	if (chance(s, 5))
 		in.sin_addr.s_addr = draw(s);
 	memcpy(data, &in, sizeof(in));
 	return sizeof(in);
 }
 
-/* One name more than there are: nobody has an export or a key of that name. */
+/* One of the exports' or keys' names, or one name more, which does not exist */
 static size_t text(struct sender *s, const struct attribute *attr, char *data)
 {
 	if (attr->nr == RDMABLK_ATTR_KEY && nr_keys)
@@ -267,7 +268,7 @@ static size_t text(struct sender *s, const struct attribute *attr, char *data)
 	return 1 + sprintf(data, "disk%u", below(s, EXPORTS + 1));
 }
 
-/* A value that fits, in @data; returns its length. */
+/* Puts a valid value into @data; returns its length. */
 static size_t right(struct sender *s, const struct attribute *attr, char *data)
 {
 	int64_t number = right_number(s, attr);
@@ -289,7 +290,7 @@ static size_t right(struct sender *s, const struct attribute *attr, char *data)
 	}
 }
 
-/* One that does not: its length, its contents, or both; up to 64 KiB. */
+/* Puts an invalid value into @data: wrong length, wrong contents, or both; up to 64 KiB. */
 static size_t wrong(struct sender *s, const struct attribute *attr, char *data)
 {
 	static const uint32_t lens[] = { 0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 28, 63, 64, 65, 128,
@@ -320,7 +321,7 @@ static void put_attribute(struct sender *s, uint16_t nr, unsigned int percent_ri
 	put(s, nr, data, len);
 }
 
-/* Attributes in attributes, up to 200 deep, in a message that has none of them. */
+/* Nests attributes up to 200 deep. No message of the family has nested attributes. */
 static void put_nested(struct sender *s, uint16_t nr)
 {
 	unsigned int depth = 1 + below(s, chance(s, 20) ? 200 : 4);
@@ -350,7 +351,7 @@ static void put_odd(struct sender *s, const struct command *cmd)
 	uint16_t any = below(s, 2 * COUNT(attributes));
 
 	switch (below(s, 5)) {
-	case 0:		/* again */
+	case 0:		/* repeated */
 		return put_attribute(s, own, 70);
 	case 1:		/* of another command, or of none */
 		return put_attribute(s, any, 70);
@@ -364,7 +365,7 @@ static void put_odd(struct sender *s, const struct command *cmd)
 	}
 }
 
-/* Bytes of the message that are not what they should be. */
+/* Changes bytes of the message. */
 static void damage(struct sender *s, struct nlmsghdr *nlh)
 {
 	struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
@@ -372,7 +373,7 @@ static void damage(struct sender *s, struct nlmsghdr *nlh)
 	size_t head = NLMSG_HDRLEN + GENL_HDRLEN;
 
 	switch (below(s, 8)) {
-	case 0:		/* attributes that are cut, or longer than the message */
+	case 0:		/* lengths and types of attributes */
 		if (len > head)
 			s->tx[from + head + below(s, len - head)] = draw(s);
 		break;
@@ -382,7 +383,7 @@ static void damage(struct sender *s, struct nlmsghdr *nlh)
 	case 2:		/* cut in its header */
 		nlh->nlmsg_len = below(s, head);
 		break;
-	case 3:		/* less was sent than it says */
+	case 3:		/* the header claims more bytes than are sent */
 		nlh->nlmsg_len += 1 + below(s, 5000);
 		break;
 	case 4:
@@ -402,7 +403,7 @@ static void damage(struct sender *s, struct nlmsghdr *nlh)
 	}
 }
 
-/* Fewer disconnects than others: most of what the module does needs a disk. */
+/* Draws DISCONNECT less often than other commands, because most of them need a disk. */
 static const struct command *any_command(struct sender *s)
 {
 	const struct command *cmd = &commands[below(s, COUNT(commands))];
@@ -470,8 +471,8 @@ static void note_texts(const struct nlmsghdr *nlh, size_t offset)
 }
 
 /*
- * An acknowledgment begins with the header of what it answers; our own buffer tells the
- * command, as the newest message is the one that is answered.
+ * An acknowledgment begins with the header of the acknowledged message. The command is in
+ * s->tx, because the newest message is the one that is acknowledged.
  */
 static void note_ack(struct sender *s, const struct nlmsghdr *nlh)
 {
@@ -503,14 +504,17 @@ static void note_message(struct sender *s, const struct nlmsghdr *nlh)
 		note_texts(nlh, sizeof(int));
 		done_dumps++;
 	} else if (nlh->nlmsg_type == family) {
-		/* Events are for everybody. */
+		/*
+		 * Events go to every listener; replies to requests only to senders with
+		 * rights.
+		 */
 		if (!s->root && nlh->nlmsg_seq)
 			fail("a reply to a request without rights");
 		replies++;
 	}
 }
 
-/* What has come: the family answers while the message is sent, and a dump while it is read. */
+/* Reads all answers. The family answers during the send, and continues a dump during a read. */
 static void drain(struct sender *s)
 {
 	int fd = mnl_socket_get_fd(s->nl), len;
@@ -537,7 +541,10 @@ static void send_all(struct sender *s, size_t len)
 		      (const struct sockaddr *)&kernel, sizeof(kernel));
 }
 
-/* One datagram: a message, or two. Sometimes only a part of it is sent, or nobody reads. */
+/*
+ * Sends one datagram of one or two messages. Sometimes it is cut, or the answers stay
+ * unread.
+ */
 static void step(struct sender *s)
 {
 	size_t len;
@@ -557,14 +564,14 @@ static void step(struct sender *s)
 	if (chance(s, 2))
 		socket_new(s);
 	if (nr_keys)
-		usleep(below(s, 10000));	/* for logins, which compute for a while */
+		usleep(below(s, 10000));	/* gives logins time to compute */
 }
 
 /*
  * Threads
  */
 
-/* Of this thread alone: the wrapper of the C library would change all of them. */
+/* Drops the rights of this thread alone. The C library's wrappers would change all threads. */
 static void drop_rights(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -585,7 +592,7 @@ static struct sender *sender_new(unsigned int nr)
 	return s;
 }
 
-/* What the report demands and a fast machine may not have had the time for */
+/* Return: whether some command, or the connecting thread, has not succeeded yet. */
 static bool lacks(void)
 {
 	bool all = connected;
@@ -669,7 +676,7 @@ static int disconnect(struct sender *s, uint32_t index)
 	return reply(s, &index);
 }
 
-/* Connects and disconnects as it should be done, as often as there is time. */
+/* Connects and disconnects correctly, until the end. */
 static void *connects(void *context)
 {
 	struct sender *s = sender_new(THREADS + 1);
@@ -698,7 +705,7 @@ static void *connects(void *context)
 			continue;
 		}
 		connected++;
-		sleep(1);	/* for the others */
+		sleep(1);	/* the other threads need disks */
 		if (!disconnect(s, index))
 			disconnected++;
 	}
@@ -709,7 +716,7 @@ static void *connects(void *context)
 
 static atomic_ulong changed;
 
-/* The module reads the keys meanwhile: for logins, for new proofs, and for connects. */
+/* Meanwhile the module reads the keys for connects, for logins, and for new proofs. */
 static void *changes(void *context)
 {
 	struct sender *s = sender_new(THREADS + 3);
@@ -717,13 +724,13 @@ static void *changes(void *context)
 	(void)context;
 	for (; !stopped; changed++) {
 		nl_keys_change(draw(s));
-		usleep(50000);	/* for the others */
+		usleep(50000);	/* the other threads need keys */
 	}
 	free(s);
 	return NULL;
 }
 
-/* Indexes of the disks that there are; returns how many. */
+/* Gets the indexes of the connected disks; returns their number. */
 static unsigned int list(struct sender *s, uint32_t *indexes, unsigned int most)
 {
 	struct nlmsghdr *nlh = request(s, RDMABLK_CMD_GET, NLM_F_DUMP);
@@ -747,7 +754,7 @@ static unsigned int list(struct sender *s, uint32_t *indexes, unsigned int most)
 	}
 }
 
-/* Each disk goes; one that is being disconnected is waited for. */
+/* Disconnects every disk, and waits for disconnects that are under way. */
 static unsigned int disconnect_all(struct sender *s)
 {
 	long long deadline = now_ms() + PATIENCE_MS;

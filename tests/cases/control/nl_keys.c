@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The keys that nl_fuzz connects with: in the keyring of the user, where each of them is
- * replaced, revoked, invalidated, cut, unlinked and left to expire, and in the keyring of the
- * module, which is emptied and read. The thread that does this is the only one that does.
+ * The keys that nl_fuzz connects with. In the keyring of the user each key is replaced,
+ * revoked, invalidated, cut, unlinked and left to expire. The keyring of the module is
+ * emptied and read. Only one thread does all this.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static long add(int nr, const void *payload, size_t len)
 	return syscall(SYS_add_key, "logon", name, payload, len, KEY_SPEC_USER_KEYRING);
 }
 
-/* One that nobody may write makes room for another. Returns its number. */
+/* A key that cannot be replaced is unlinked first. Returns the serial number of the new key. */
 static long load(int nr, const void *payload, size_t len)
 {
 	long number = add(nr, payload, len);
@@ -51,7 +51,10 @@ static long load(int nr, const void *payload, size_t len)
 	return number;
 }
 
-/* Number of the keyring of the module, which only /proc/keys tells; 0: none */
+/*
+ * Return: serial number of the module's keyring, which only /proc/keys has; 0 if there is
+ * none.
+ */
 static long ring(void)
 {
 	char line[512], type[16], name[32];
@@ -121,7 +124,7 @@ void nl_keys_change(uint64_t random)
 		return;
 	}
 	random >>= 8;
-	/* Also a key that is given its own contents again is locked for it. */
+	/* The same contents again: the kernel locks the key for this, too. */
 	key = load(nr, secrets[nr], KEY_LEN);
 	broken = true;
 	switch (random % 8) {
@@ -141,7 +144,7 @@ void nl_keys_change(uint64_t random)
 		memset(other, random >> 8, sizeof(other));
 		load(nr, other, KEY_LEN - 1 + (random >> 16) % 3);
 		break;
-	case 5:		/* nobody may use it */
+	case 5:		/* without the rights to use it */
 		control(KEYCTL_SETPERM, key, 0x3f000000 & random, 0);
 		break;
 	default:

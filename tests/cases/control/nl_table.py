@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """nl_table.py SPEC: the commands and attributes of the specification as tables in C.
 
-For nl_fuzz.c, which declares the types: whatever is added to the specification is sent,
-too.
+For nl_fuzz.c, which declares the types. So nl_fuzz also sends whatever is added to the
+specification.
 """
 
 import sys

@@ -73,7 +73,7 @@ class Netlink:
         self.family = struct.unpack("H", replies[0][CTRL_ATTR_FAMILY_ID])[0]
 
     def send(self, command, attrs=b"", flags=0, family=None, version=1):
-        """A request; the answer is for receive()."""
+        """Sends a request; receive() gets the answer."""
         self.seq += 1
         body = struct.pack("BBH", command, version, 0) + attrs
         head = struct.pack("IHHII", 16 + len(body), family or self.family,
@@ -81,8 +81,8 @@ class Netlink:
         self.sock.send(head + body)
 
     def receive(self, late=False):
-        """The replies to the last request; raises OSError for an error. With late, the
-        one that follows the acknowledgement, or comes before it, is waited for."""
+        """The replies to the last request; raises OSError for an error. With late it waits for
+        the acknowledgement and a reply, in either order."""
         replies = []
         acked = False
         while not (acked and replies):
@@ -113,7 +113,7 @@ class Netlink:
                             command in (CONNECT, DISCONNECT))
 
     def error(self, command, attrs=b"", flags=0):
-        """Name of the errno that a request fails with, or '0'."""
+        """Name of the errno with which the request fails, or '0'."""
         try:
             self.request(command, attrs, flags)
         except OSError as e:
@@ -121,7 +121,7 @@ class Netlink:
         return "0"
 
     def connect(self, host, export, *options):
-        """Returns the index."""
+        """Connects a disk; returns its index."""
         reply = self.request(CONNECT, attr(TARGET, address(host)) +
                              string(EXPORT, export) + b"".join(options))[0]
         return struct.unpack("I", reply[INDEX])[0]

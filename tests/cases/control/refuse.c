@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A device that does not destroy a queue pair, for LD_PRELOAD: the first that is to be
- * destroyed while the file exists that RDMABLK_REFUSE names. As long as it does the kernel
- * is not asked to, and the answer is EIO, as of firmware that refuses.
+ * Makes a device refuse to destroy a queue pair, for LD_PRELOAD. It affects the first queue
+ * pair that the process destroys while the file named by RDMABLK_REFUSE exists. As long as
+ * the file exists, destroying this queue pair fails with EIO, as with firmware that
+ * refuses, and the kernel does not see the request.
  */
 #include <errno.h>
 #include <linux/types.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""storm.py ADDRESS SECONDS EXPORT...: everybody connects, reconnects, disconnects,
-lists and asks at once. Every request must be answered, and with an error that makes sense.
-In the quiet after it each of these commands works, and at the end all disks are gone.
+"""storm.py ADDRESS SECONDS EXPORT...: many threads connect, reconnect, disconnect, list and
+query disks at once. Every request must be answered, with success or an error that fits it.
+Afterwards each of these commands works, and at the end all disks are gone.
 """
 
 import random
@@ -22,7 +22,7 @@ EXPECTED = {
 
 
 def requests(kind, host, exports):
-    """One after another, for ever."""
+    """Yields requests of a kind, endlessly."""
     while True:
         if kind == nl.CONNECT:
             yield nl.CONNECT, nl.attr(nl.TARGET, nl.address(host)) + \
@@ -50,7 +50,7 @@ def worker(kind, host, exports, end, counts, wrong):
             if got not in EXPECTED[command]:
                 wrong.append(f"command {command}: {got}")
             if kind == nl.DISCONNECT:
-                # Disks must have a life between two of these.
+                # Without a pause between disconnects there would hardly be a disk.
                 time.sleep(random.random() / 10)
     except OSError as e:
         wrong.append(f"command {kind}: {e}")
@@ -67,7 +67,7 @@ def disks(sock):
 
 
 def quiet(host, exports):
-    """What a storm of requests leaves behind is a module that does as it is told."""
+    """After the storm each command works on each disk."""
     sock = nl.Netlink()
     for index in disks(sock):
         expect(sock, nl.DISCONNECT, nl.u32(nl.INDEX, index) + nl.attr(nl.FORCE))

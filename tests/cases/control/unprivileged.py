@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""unprivileged.py: every command is refused with EPERM, whatever it says, and so is who
-wants to read events."""
+"""unprivileged.py: without privileges every command fails with EPERM, whatever its contents,
+and the process cannot join the group of the events."""
 
 import struct
 import sys
@@ -16,7 +16,7 @@ for command, attrs in ((nl.CONNECT, good), (nl.DISCONNECT, nl.u32(nl.INDEX, 0)),
     if got != "EPERM":
         sys.exit(f"command {command}: {got}")
 
-# The family says which commands it has: none of them is for everybody.
+# The family lists its commands: unprivileged processes may use none of them.
 reply = sock.request(nl.CTRL_CMD_GETFAMILY,
                      nl.string(nl.CTRL_ATTR_FAMILY_NAME, "rdmablk"),
                      family=nl.GENL_ID_CTRL)[0]
@@ -36,7 +36,7 @@ for op in nl.parse(reply[CTRL_ATTR_OPS]).values():
 if not asked >= {nl.CONNECT, nl.DISCONNECT, nl.GET, nl.SET, nl.RECONNECT, nl.STATS_GET}:
     sys.exit(f"commands of the family: {asked}")
 
-# Its groups, the first group: there is one.
+# The family has one group.
 CTRL_ATTR_MCAST_GROUPS, CTRL_ATTR_MCAST_GRP_NAME, CTRL_ATTR_MCAST_GRP_ID = 7, 1, 2
 SOL_NETLINK, NETLINK_ADD_MEMBERSHIP = 270, 1
 group = nl.parse(nl.parse(reply[CTRL_ATTR_MCAST_GROUPS])[1])
