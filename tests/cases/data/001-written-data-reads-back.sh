@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The whole way once: insmod brings the disk up, with a key, what is written lies in the
-# target's memory at the same place, what the target's memory holds is what is
-# read, a disconnect removes the disk, a connect by the tool brings it back with
-# its contents, and at the end nothing is left behind. No key of the RDMA device gives a peer
-# access to the initiator's memory.
+# The whole life of a disk once. insmod connects it with a key. What the initiator writes is at
+# the same place in the target's memory, and what is in the target's memory is what it reads. A
+# disconnect removes the disk, a connect by the tool brings it back with its contents, and at
+# the end nothing is left. No key of the RDMA device gives a peer access to the initiator's
+# memory.
 #
 # kernels: 6.1 6.12
 # quick: yes
@@ -15,7 +15,7 @@ source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 # shellcheck source=tests/cases/login/lib.sh
 source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 
-# keys OBJECT: those of the module, with what keys they have
+# keys OBJECT: prints the module's RDMA objects of a kind, with the keys that they have
 keys() {
 	rdma -d resource show "$1" | grep -F '[rdmablk]' || :
 }

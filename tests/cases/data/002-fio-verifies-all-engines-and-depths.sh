@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Whatever fio writes is what fio reads: checksummed blocks of 512 bytes to
-# 1 MiB at any sector, several jobs at once, queue depths 1, 16 and 128, io_uring
-# and psync, with reads between writes. So is what a mapping writes; and all of it is in
-# the target's memory.
+# fio reads back what it wrote: checksummed blocks of 512 bytes to 1 MiB at any sector, several
+# jobs at once, queue depths 1, 16 and 128, io_uring and psync, with reads between writes. The
+# same holds for writes through a mapping. All the data is in the target's memory.
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"

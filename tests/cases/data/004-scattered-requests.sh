@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Requests as awkward as they come carry every byte: as many discontiguous segments as
-# the disk takes, which go out as one chain of four work requests at most and no more
-# than needed; 1 MiB of discontiguous pages, which is several such requests; as many of
-# them at once as there are tags; segments of 512 bytes; buffers at any address that the
-# queue allows; the last sector of the disk, and nothing behind it. None of them makes
-# the module allocate memory; a connect does, and that is seen.
+# Awkward requests carry every byte: as many discontiguous segments as the disk takes, which go
+# out as one chain of at most four work requests and no more than needed; 1 MiB of discontiguous
+# pages, which is several such requests; as many of them at once as there are tags; segments of
+# 512 bytes; buffers at any address that the queue allows; the last sector of the disk, and
+# nothing behind it. None of them makes the module allocate memory. A connect does allocate
+# memory, and the check notices that.
 #
 # in-turn: yes
 

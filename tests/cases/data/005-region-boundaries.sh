@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An export of several registered regions, the last of them not full, is one
-# whole: each byte is right across every region's end, whatever size and
-# position a request has, direct or buffered. A request is split where a region
-# ends.
+# An export of several registered regions, with a partly filled last one, reads as one piece.
+# Each byte is right across the end of every region, for any size and position of a request,
+# direct or buffered. A request is split where a region ends.
 #
 # in-turn: yes
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Debian's newest kernel, too: insmod brings the disk up with a key, fio verifies what it
-# wrote, a disconnect and rmmod leave nothing behind.
+# On Debian's newest kernel, too, insmod connects the disk with a key, fio verifies what it
+# wrote, and a disconnect and rmmod leave nothing behind.
 #
 # kernels: newest
 # in-turn: yes

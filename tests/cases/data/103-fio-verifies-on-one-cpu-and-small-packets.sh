@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The same with one processor and an Ethernet MTU of 1500, where a work request
-# of 1 MiB is a thousand packets: one hardware queue, and what fio writes with
-# several engines and queue depths is what it reads.
+# As data/002 with one processor, one hardware queue and an Ethernet MTU of 1500: a work request
+# of 1 MiB is a thousand packets. fio reads back what it wrote with several engines and queue
+# depths.
 #
 # smp: 1
 # mtu: 1500

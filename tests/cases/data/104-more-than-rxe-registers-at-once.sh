@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An export that is larger than what rxe registers in one piece has several regions, and data
-# on both sides of where they meet.
+# An export that is larger than what rxe registers in one piece has several regions. Data is
+# right on both sides of their boundaries.
 #
 # kernels: 6.1 6.12 newest
 # mem: 3072

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Packets get lost and overtake one another, and the data stays right: what fio
-# writes is what it reads, and what the target's memory holds. The network
-# really loses and reorders, both ways.
+# Packets get lost and overtake one another, and the data stays right: fio reads back what it
+# wrote, and the target's memory has it. The counters prove that the network loses packets both
+# ways.
 #
 # net: veth
 
@@ -12,8 +12,8 @@ source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 require fio tc
 
 serve 8M
-# Before the first connection, because a change of the queueing discipline may
-# itself drop the packets it holds.
+# The queueing discipline is changed before the first connection, because the change itself may
+# drop packets.
 for dev in v0 v1; do
 	tc qdisc add dev $dev root netem limit 100000 delay 1ms \
 		reorder 75% 50% loss 0.5%

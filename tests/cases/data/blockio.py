@@ -26,7 +26,7 @@ def status():
 
 
 def mapped(pages):
-    """Memory that exists."""
+    """Memory whose pages are allocated already."""
     return mmap.mmap(-1, pages * PAGE, flags=mmap.MAP_PRIVATE |
                      mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)
 
@@ -44,10 +44,10 @@ def frames(memory):
 def pieces(count, size, shift=0):
     """COUNT pieces of memory of SIZE bytes, SHIFT bytes into their pages.
 
-    They come by falling physical address. So no page is contiguous with the one
-    before it, and each piece within one page is a segment of its own. A kernel that
-    does not tell where pages are (the kernel 'debug') gives them out one after the
-    other, up or down; there a page lies between any two pieces.
+    They come in order of falling physical address. So no page is contiguous with the one before
+    it, and each piece within one page is a segment of its own. The kernel 'debug' does not tell
+    physical addresses, but gives out pages one after the other, up or down. There the function
+    leaves a page between any two pieces.
     """
     pages = (shift + size + PAGE - 1) // PAGE
     if os.path.exists(PAGEMAP):

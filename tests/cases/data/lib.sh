@@ -22,8 +22,8 @@ serve() {
 		--export "disk0,memory,arena=$ARENA,size=$1" "${@:2}"
 }
 
-# connect [OPTION...]: the disk by netlink, as $DEV. A kernel with checks of everything may
-# take longer than the default for it, on a busy host.
+# connect [OPTION...]: connects the disk by netlink, as $DEV. The kernel 'debug' may take longer
+# than the default timeout on a busy host.
 connect() {
 	local path time=()
 
@@ -37,8 +37,9 @@ disconnect() {
 	[[ ! -e $DEV ]] || fail "$DEV outlives the disconnect"
 }
 
-# disk_values VERB N KEY...: values of a disk that 'rdmablk VERB --json' prints, a line each.
-# jq compiles a library of its own each time, which takes ten times as long in a guest.
+# disk_values VERB N KEY...: prints values of a disk from 'rdmablk VERB --json', one a line. jq
+# would take ten times as long in a guest, because it compiles a library of its own at each
+# start.
 disk_values() {
 	local verb=$1 dev=rdmablk$2 key query=(-e devices -e 0 -e "$3" -u)
 
@@ -69,20 +70,21 @@ same_as_target() {
 		fail "$1 differs from the target's memory"
 }
 
-# device_same_as_target: what READs fetch, past every cache of this host
+# device_same_as_target: direct READs, past all caches of the initiator, return the target's
+# memory
 device_same_as_target() {
 	dd if="$DEV" iflag=direct bs=1M status=none |
 		cmp -n "$(blockdev --getsize64 "$DEV")" - "$ARENA" ||
 		fail "direct reads differ from the target's memory"
 }
 
-# still_live: no error has come by
+# still_live: the disk is live, and no request has failed
 still_live() {
 	expect live "$(<$SESSION/state)" "the state"
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# run_fio [OPTION|JOBFILE...]: its report only when it fails
+# run_fio [OPTION|JOBFILE...]: runs fio; prints its report only when it fails
 run_fio() {
 	if ! fio --output=/tmp/fio.out "$@"; then
 		cat /tmp/fio.out >&2
@@ -90,10 +92,9 @@ run_fio() {
 	fi
 }
 
-# The work that most cases put on the disk: 4 writers, each in a quarter of
-# SIZE MiB, block sizes from 512 bytes to 256 KiB at any sector; each block
-# carries its checksum and position, and all are read back.
-# fio_verify SIZE [OPTION...]
+# fio_verify SIZE [OPTION...]: the load of most cases. 4 writers, each in a quarter of SIZE MiB,
+# write blocks of 512 bytes to 256 KiB at any sector. Each block carries its checksum and
+# position, and all are read back.
 fio_verify() {
 	run_fio --name=verify --filename="$DEV" --direct=1 --ioengine=io_uring \
 		--iodepth=16 --numjobs=4 --size=$(($1 / 4))M \
@@ -103,8 +104,8 @@ fio_verify() {
 		--do_verify=1 --group_reporting "${@:2}"
 }
 
-# verify_all_ways: what jobs of several engines, sizes and depths, and a mapping, have
-# written is what they read, and what is in the target's memory
+# verify_all_ways: jobs with several engines, sizes and depths, and a mapping, read back what
+# they wrote, and the target's memory has it
 verify_all_ways() {
 	export DEV
 	run_fio "$CASES/data/mixed.fio"

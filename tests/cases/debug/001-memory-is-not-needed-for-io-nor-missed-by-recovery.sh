@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# While each allocation of the module fails, I/O and keep-alives of a disk that has a key go
-# on and ask for none. When the daemon is killed and started again meanwhile, one try after the
-# other fails and no request does; with memory the disk comes back. It then proves its key
-# again each second under load, and a disconnect ends a proof that the target does not answer.
+# While every allocation of the module fails, I/O and keep-alives of a disk with a key go on
+# without allocating memory. When the daemon is killed and started again meanwhile, each try to
+# reconnect fails, but no request does. When memory is back, the disk comes back. It then proves
+# its key again each second under load. A disconnect ends a proof that the target does not
+# answer.
 #
 # kernels: debug
 # allow: FAULT_INJECTION

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Each allocation that loading the module makes fails once, then each of a connect,
-# among them those of rdma_cm, the RDMA device and the block layer. Each failure is
-# reported with an errno and a reason and leaves nothing behind; after the last one all
-# is as it was.
+# Each allocation of a module load fails once, then each allocation of a connect, those of
+# rdma_cm, the RDMA device and the block layer included. Each failure is reported with an errno
+# and a reason, and leaves nothing behind.
 #
 # kernels: debug
 # timeout: 900

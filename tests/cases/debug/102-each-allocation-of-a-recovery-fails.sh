@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Each allocation that an outage and the login after it make fails once, under load
-# that verifies what it reads: each time the disk comes back by itself, and no
-# request fails. A command that finds no memory says so and changes nothing.
+# Each allocation of an outage and of the login after it fails once, under load that verifies
+# what it reads. Each time the disk comes back by itself, and no request fails. A netlink
+# command that finds no memory reports that, and changes nothing.
 #
 # kernels: debug
 # timeout: 900

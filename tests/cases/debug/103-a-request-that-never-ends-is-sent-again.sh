@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A completion that is withheld from the block layer (fail_io_timeout), under load
-# that verifies what it reads: the request times out, which is an outage like any
-# other, and is sent again; it ends once, and no request fails. Failures above the driver
-# (fail_make_request) do not affect the disk.
+# A completion is withheld from the block layer (fail_io_timeout), under load that verifies what
+# it reads. The request times out, which causes an ordinary outage, and is sent again. It
+# completes once, and no request fails. Failures above the driver (fail_make_request) do not
+# affect the disk.
 #
 # kernels: debug
 

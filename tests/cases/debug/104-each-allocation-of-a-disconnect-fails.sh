@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Each allocation that a disconnect makes fails once: the disk is gone or the next
-# disconnect removes it, and nothing is left behind.
+# Each allocation of a disconnect fails once. Either the disk is gone or the next disconnect
+# removes it, and nothing is left behind.
 #
 # kernels: debug
 # timeout: 600

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A file that the target has in its memory: each allocation of the map of what is to be
-# flushed, and of the commands for that, fails once in a connect, which says so and leaves
-# nothing behind. So do those of the commands in the login after an outage, under load that
-# flushes: the disk comes back by itself, no request fails, and what was flushed is in the
-# file.
+# A cached file: each allocation for the dirty map and for the commands of FLUSH fails once in a
+# connect, which reports that and leaves nothing behind. Each allocation for the commands fails
+# once in the login after an outage, too, under load that flushes: the disk comes back by
+# itself, no request fails, and flushed data is in the file.
 #
 # kernels: debug
 # timeout: 600

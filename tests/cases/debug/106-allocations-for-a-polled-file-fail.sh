@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A file without a cache at the target, and a polled queue: each allocation of the disk and
-# its tags, and of the commands and answers of the queues, fails once in a connect, which
-# says so and leaves nothing behind. So do those of the commands and answers in the login
-# after an outage, under a load that polls: the disk comes back by itself, no request fails,
-# and what was flushed is in the file.
+# An uncached file and a polled queue: each allocation for the disk and its tags, and for the
+# commands and answers of the queues, fails once in a connect, which reports that and leaves
+# nothing behind. Each allocation for commands and answers fails once in the login after an
+# outage, too, under a load that polls: the disk comes back by itself, no request fails, and
+# flushed data is in the file.
 #
 # kernels: debug
 # timeout: 600

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A file without a cache at the target, and a polled queue: each allocation of a connect
-# fails once, wherever in it. Each failure is reported with an errno and a reason and leaves
-# nothing behind; after the last one all is as it was.
+# An uncached file and a polled queue: each allocation of a connect fails once, in any layer.
+# Each failure is reported with an errno and a reason, and leaves nothing behind.
 #
 # kernels: debug
 # timeout: 900

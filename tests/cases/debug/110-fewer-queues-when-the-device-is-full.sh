@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The RDMA device cannot create a queue pair of one of two hardware queues: the login
-# begins again with one, which both share, and the disk works. Each allocation on the way
-# fails once.
+# The RDMA device cannot create a queue pair for one of two hardware queues. The login begins
+# again with one queue, which both share, and the disk works. Each allocation on the way fails
+# once.
 #
 # kernels: debug
 # timeout: 900

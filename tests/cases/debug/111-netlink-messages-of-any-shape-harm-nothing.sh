@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Messages of any shape to the module's netlink family, from several threads at once and
-# beside real connects, bring no report of the kernel's checkers: right and wrong commands
-# and attributes, cut headers, dumps that nobody reads. Each command has succeeded and been
-# refused meanwhile, all disks go away, data is right on another, and the module goes.
+# Messages of any shape to the module's netlink family, from several threads at once and beside
+# real connects, cause no report of the kernel's checkers: right and wrong commands and
+# attributes, cut headers, dumps that are not read to the end. Each command succeeds at least
+# once, and refusals occur. At the end all disks are disconnected, data is right on a new disk,
+# and the module can be unloaded.
 #
 # kernels: debug
 # timeout: 900

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A disk with a key: each allocation for the key, for the algorithms of the crypto layer and
-# in these fails once in a connect, which says so and leaves nothing behind. So do those in the
-# login after an outage, under load that verifies what it reads: the disk comes back by itself,
-# and no request fails.
+# A disk with a key: each allocation for the key, for the crypto layer's algorithms and inside
+# them fails once in a connect, which reports that and leaves nothing behind. The same
+# allocations fail once in the login after an outage, under load that verifies what it reads:
+# the disk comes back by itself, and no request fails.
 #
 # kernels: debug
 # timeout: 900

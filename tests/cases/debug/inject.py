@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """inject.py WHAT ADDRESS|MODULE [OPTION...]: connect, disconnect, recover, commands; load
 
-Lets the first allocation fail that the module asks for during an operation, then the
-second, and so on, until the operation has no more of them. Whatever fails has to say
-so, and the operation has to work again afterwards. Allocations of others that the
-module calls, of rdma_cm or the block layer say, count as its own.
+Makes the first allocation of an operation fail, then the second one, and so on, until the
+operation makes no more of them. Each failure must be reported with a reason, and the operation
+must work again afterwards. Allocations by rdma_cm, the block layer and others that the module
+calls count as the module's own.
 
-recover and commands need a live rdmablk0 at ADDRESS; load needs no module. With --below
-only those allocations fail that a function of the module's makes, and what it calls.
+recover and commands need a live rdmablk0 at ADDRESS; load needs no module. With --below only
+allocations by one function of the module, and by the functions that it calls, fail.
 """
 
 import argparse
@@ -34,7 +34,7 @@ PATIENCE = 120 * int(os.environ.get("SLOWNESS", "1"))
 
 
 def text_of(name):
-    """First address, and the one behind the last, of a module or a function."""
+    """The first address of a module or a function, and the address behind its end."""
     module, start, text = [], None, []
     with open("/proc/kallsyms", encoding="ascii") as f:
         for line in f:
@@ -48,9 +48,9 @@ def text_of(name):
             if words[2] == name:
                 start = address
     if module:
-        # To the end of the page: the last function has no end here.
+        # kallsyms has no end of the last function, so the end of its page is taken.
         return min(module), (max(module) | 0xfff) + 1
-    # Modules' functions come in any order.
+    # kallsyms has the functions of modules in any order.
     behind = [address for address in text if start and address > start]
     if not behind:
         sys.exit(f"no {name} in /proc/kallsyms")
@@ -64,7 +64,7 @@ class Fault:
         self.dir = f"{DEBUGFS}/{kind}"
         self.kind = kind
         self.interval = 1
-        # The kernel's own, of what has matched since it was booted, which it tells nobody
+        # The number of matches since the boot, which the kernel counts but does not show
         self.kept = f"/run/inject.{kind}"
         self.count = 0
         if os.path.exists(self.kept):
@@ -76,7 +76,7 @@ class Fault:
             f.write(str(value))
 
     def filter(self, start, end):
-        """Only what has an address from start to end on its stack."""
+        """Only allocations with an address from start to end on their stack fail."""
         self.write("probability", 0)
         for name, value in (("task-filter", "N"), ("stacktrace-depth", 32),
                             ("require-start", hex(start)), ("require-end", hex(end)),
@@ -88,8 +88,8 @@ class Fault:
 
     def arm(self, nth):
         """The nth allocation from now on fails, and no other."""
-        # It is the one at which the kernel's count is a multiple of the interval;
-        # with an interval of 1 nothing is counted.
+        # An allocation fails when the kernel's count is a multiple of the interval. With an
+        # interval of 1 the kernel does not count.
         self.interval = self.count + nth
         self.write("interval", self.interval)
         self.write("times", 1)
@@ -99,7 +99,7 @@ class Fault:
         self.write("probability", 100)
 
     def disarm(self):
-        """Returns whether one has failed."""
+        """Returns whether an allocation has failed."""
         self.write("probability", 0)
         with open(f"{self.dir}/times", encoding="ascii") as f:
             failed = f.read().strip() == "0"
@@ -111,11 +111,11 @@ class Fault:
 
 
 def nothing():
-    """What most operations need before or after."""
+    """Does nothing: most operations need no preparation and no cleanup."""
 
 
 def outcome(function, *args):
-    """'ok', or how it failed, which has to have a reason."""
+    """'ok', or the error of the function; an error without a reason ends the test."""
     try:
         function(*args)
     except OSError as e:
@@ -126,7 +126,7 @@ def outcome(function, *args):
 
 
 class Sweep:
-    """One operation, and what has become of it."""
+    """One operation, and the outcomes of its runs."""
 
     def __init__(self, name, operate, before=nothing, after=nothing):
         self.name = name
@@ -134,7 +134,7 @@ class Sweep:
         self.results = collections.Counter()
 
     def once(self, begin, end):
-        """Returns whether an allocation has failed; without one, nothing may."""
+        """Returns whether an allocation has failed. If none has, the operation must succeed."""
         self.before()
         begin()
         result = outcome(self.operate)
@@ -147,9 +147,9 @@ class Sweep:
         return failed
 
     def run(self, fault):
-        """The first allocation, the second, ... to the last. Memory that was kept from
-        another time is not asked for each time: the end has to be seen twice. Returns
-        how many have failed."""
+        """Fails the first allocation, the second, ... to the last. Pooled memory is not allocated
+        each time, so the end counts only when two runs in a row reach it. Returns the number of
+        allocations that have failed."""
         start = time.monotonic()
         self.results.clear()
         nth = missed = 0
@@ -166,8 +166,8 @@ class Sweep:
 
 
 def fail_nth(nth):
-    """The nth allocation of this thread from now on fails. Returns whether the one that
-    was asked for last has."""
+    """The nth allocation of this thread from now on fails. Returns whether the allocation that
+    the last call asked for has failed."""
     fd = os.open("/proc/thread-self/fail-nth", os.O_RDWR | os.O_CLOEXEC)
     try:
         failed = int(os.read(fd, 32)) == 0
@@ -178,7 +178,7 @@ def fail_nth(nth):
 
 
 def sweep_thread(name, operate, after=nothing):
-    """Like Sweep.run(), for what this thread does itself, of both kinds at once."""
+    """Like Sweep.run(), for allocations of this thread, of both kinds at once."""
     one, nth = Sweep(name, operate, nothing, after), 0
     while one.once(lambda n=nth + 1: fail_nth(n), lambda: fail_nth(0)):
         nth += 1
@@ -187,7 +187,7 @@ def sweep_thread(name, operate, after=nothing):
 
 
 def wait_until(what, condition):
-    """Ends the test when it does not become true."""
+    """Ends the test if the condition does not become true in time."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
@@ -196,13 +196,13 @@ def wait_until(what, condition):
 
 
 def attribute(name):
-    """Of rdmablk0."""
+    """An attribute of rdmablk0."""
     with open(f"{DISK}/{name}", encoding="ascii") as f:
         return f.read().strip()
 
 
 def prepare(symbol):
-    """Both kinds of allocations, to fail below a function, or in a module."""
+    """Both kinds of faults, for allocations below a function or in a module."""
     start, end = text_of(symbol)
     faults = [Fault(kind) for kind in FAULTS]
     for fault in faults:
@@ -234,14 +234,14 @@ class Disk:
             self.made = None
 
     def gone(self):
-        """Whatever became of it, the next attempt gets rid of the disk."""
+        """Whether the disconnect failed or not, the next one removes the disk."""
         self.disconnect()
         left = glob.glob("/dev/rdmablk*")
         if left:
             sys.exit(f"{left} is left behind")
 
     def recover(self):
-        """Asks for a new connection, and waits for it: nothing may keep it away."""
+        """Asks for a new connection, and waits for it; the disk must come back."""
         before = int(attribute("reconnects"))
         self.sock.request(nl.RECONNECT, nl.u32(nl.INDEX, 0))
         wait_until("recovery", lambda: int(attribute("reconnects")) > before and
@@ -266,11 +266,11 @@ def load(module):
 
 
 def unload():
-    """The module, if it is there."""
+    """Unloads the module if it is loaded."""
     if os.path.exists("/sys/module/rdmablk") and \
             LIBC.syscall(DELETE_MODULE, b"rdmablk", os.O_NONBLOCK):
         sys.exit("rmmod: " + os.strerror(ctypes.get_errno()))
-    # The kernel 'debug' releases objects late, and until then the name is taken.
+    # the kernel 'debug' releases objects late, and until then the driver's name is taken
     wait_until("the driver has gone", lambda: not os.path.exists(DRIVER))
 
 
@@ -292,7 +292,7 @@ def main():
         return
     disk = Disk(where, args.queues, args.poll, args.depth, args.key)
     if what == "commands":
-        # These two have all they need.
+        # set and dump need not allocate memory.
         sweep_thread("set", disk.set)
         sweep_thread("dump", disk.sock.dump)
         if not sweep_thread("get", disk.get):
@@ -305,7 +305,7 @@ def main():
         "recover": Sweep(name, disk.recover),
     }[what]
     counts = [sweep.run(fault) for fault in faults]
-    # One function need not ask for both kinds.
+    # A single function need not make allocations of both kinds.
     if not (all(counts) if args.below == "rdmablk" else any(counts)):
         sys.exit(f"{name}: nothing has failed")
 

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of the kernel 'debug': whatever asks for memory with code of the
-# module on its stack can be refused it. What rdma_cm and the block layer
-# allocate for the module counts as its own.
+# For the cases of the kernel 'debug': an allocation with code of the module on its stack can be
+# made to fail. What rdma_cm and the block layer allocate for the module counts as its own.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
@@ -26,14 +25,15 @@ fault_write() {
 	done
 }
 
-# module_text: first address of the module's code, and the one behind its last page
+# module_text: prints the first address of the module's code, and the address behind its last
+# page
 module_text() {
 	awk '$4 == "[rdmablk]" && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort |
 		sed -n '1p; $p' | { read -r first; read -r last
 			printf '0x%s 0x%x\n' "$first" $(((0x$last | 0xfff) + 1)); }
 }
 
-# no_memory: each allocation of the module fails, until memory_again
+# no_memory: makes each allocation of the module fail, until memory_again
 no_memory() {
 	local kind start end
 
@@ -59,7 +59,7 @@ memory_again() {
 	done
 }
 
-# refused: how many allocations have failed since no_memory
+# refused: prints how many allocations have failed since no_memory
 refused() {
 	local kind sum=0
 
@@ -69,7 +69,8 @@ refused() {
 	echo "$sum"
 }
 
-# requests: that the block layer has seen end; asking costs no memory, unlike 'status'
+# requests: prints how many requests the block layer has completed; unlike 'status' it allocates
+# no memory in the module
 requests() {
 	awk '{ print $1 + $5 }' /sys/block/rdmablk0/stat
 }
@@ -80,11 +81,12 @@ requests_more() {
 
 # --- I/O without memory ---------------------------------------------------------------
 
-# quiet_round KEEPALIVES REQUESTS [CMD...]: a round of I/O without memory: what CMD asks
-# for, and so many reads and writes of the load. True when none was asked for, in this one
-# and in others, while so many keep-alives were sent. What the kernel's own checkers take
-# for their pools now and then counts as the module's, because that is who calls them:
-# rounds without that come, whereas what a request or a keep-alive needs is needed in each.
+# quiet_round KEEPALIVES REQUESTS [CMD...]: a round without memory. It runs CMD, and REQUESTS
+# reads and writes of the load must end. True when the module asked for no memory in this round,
+# and such rounds together have sent KEEPALIVES keep-alives. The kernel's checkers sometimes
+# allocate for their pools while the module calls them, which counts as the module's. Some
+# rounds have no such allocations. What a request or a keep-alive needs would be missing in each
+# round.
 quiet_round() {
 	local before sent
 
@@ -100,16 +102,16 @@ quiet_round() {
 	((keepalives += $(status keepalives) - sent, keepalives >= $1))
 }
 
-# quiet_rounds KEEPALIVES REQUESTS [CMD...]
+# quiet_rounds KEEPALIVES REQUESTS [CMD...]: repeats quiet_round until it is true
 quiet_rounds() {
 	keepalives=0
 	wait_until "$PATIENCE" quiet_round "$@" ||
 		fail "$keepalives keep-alives in rounds without allocations; $asked in the last round"
 }
 
-# outlasts_no_memory N CMD...: without memory the daemon is killed, and CMD starts it
-# again: one try after the other fails and no request does; with memory the disk comes
-# back, for the Nth time
+# outlasts_no_memory N CMD...: without memory the daemon is killed, and CMD starts it again:
+# each try to reconnect fails, but no request does. When memory is back, the disk comes back for
+# the Nth time
 outlasts_no_memory() {
 	no_memory
 	stop_target KILL
@@ -141,15 +143,15 @@ file_export() {
 	serve_file "$FILE,$words"
 }
 
-# polled_kinds: other_kinds, and FUA writes that are polled for
+# polled_kinds: does the I/O of other_kinds, and FUA writes that poll
 polled_kinds() {
 	other_kinds && fio --output=/tmp/fio.out --name=fua --filename=$DEV --direct=1 \
 		--thread --ioengine=io_uring --hipri=1 --sync=dsync --rw=randwrite \
 		--bs=4k --iodepth=4 --offset=10M --size=1M --number_ios=64
 }
 
-# kinds_need_no_memory CMD: what it asks for does not, and was sent. The FUA of a disk
-# that has it is none of the FLUSHes.
+# kinds_need_no_memory CMD: the I/O of CMD needs no memory, and reached the target. On a disk
+# with FUA, FUA writes do not count as FLUSHes, so the counted FLUSHes are real ones.
 kinds_need_no_memory() {
 	local flushes discards
 
@@ -162,14 +164,14 @@ kinds_need_no_memory() {
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# file_is_right: what has been written is at the target
+# file_is_right: the target's file has what the disk reads
 file_is_right() {
 	sync $DEV
 	dd if=$DEV iflag=direct bs=1M status=none >/tmp/contents
 	same_as_file "$FILE" /tmp/contents
 }
 
-# io_of_a_file_needs_no_memory full|none: what the cases of both do
+# io_of_a_file_needs_no_memory full|none: the common part of debug/107 and debug/108
 io_of_a_file_needs_no_memory() {
 	load_module
 	leak_snapshot
@@ -181,7 +183,7 @@ io_of_a_file_needs_no_memory() {
 	file_is_right
 	disconnect
 
-	# The load polls, the others have interrupts.
+	# The verifying load polls. The I/O of polled_kinds other than FUA uses interrupts.
 	connect --queues 1 --poll-queues 1 --keep-alive-tmo 20 --dev-loss-tmo off
 	expect 1 "$(attribute poll_queues)" "the number of polled queues"
 	start_verify --ioengine=io_uring --hipri=1
@@ -198,12 +200,12 @@ io_of_a_file_needs_no_memory() {
 
 # --- one allocation after the other -------------------------------------------------------
 
-# Few tags and little load: it is the number of tries that takes its time.
+# Few tags and little load keep the time down, which the number of tries decides.
 # shellcheck disable=SC2034 # for the cases
 DEPTH=4 SLOWLY=(--iodepth=2 --rate_iops=100)
 
-# sweep_begin [OPTION...]: with what a first connect leaves, because the daemon keeps a device
-# open
+# sweep_begin [OPTION...]: counts objects after a first connect, because the daemon keeps a
+# device open from then on
 sweep_begin() {
 	connect "$@"
 	disconnect
@@ -215,7 +217,7 @@ inject() {
 	python3 "$CASES/debug/inject.py" "$@" || fail "inject.py $*"
 }
 
-# sweep_end: the disk goes, and nothing is left behind
+# sweep_end: disconnects the disk; nothing must be left behind
 sweep_end() {
 	disconnect
 	leak_check

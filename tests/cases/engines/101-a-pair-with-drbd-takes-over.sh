@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/ha-drbd.rst: two machines with one copy each of what is exported, by
-# DRBD, and a floating address. The daemon that serves is killed again and again, its machine
-# loses its power, and at last it is stopped and cut off while the other machine takes over, and
-# goes on afterwards. No request fails, nothing that was acknowledged is lost, and the daemon
-# that goes on changes no byte. The host has a key; each daemon has a UUID of its own. The
-# argument is how many times the daemon is killed on each machine; 2 by default.
+# Documentation/recipes/ha-drbd.rst: two machines, each with a copy of the export by DRBD, and a
+# floating address. The serving daemon is killed again and again, and its machine loses its
+# power. At last the daemon is stopped (SIGSTOP) and its machine cut off while the other machine
+# takes over; then the stopped daemon goes on. No request fails, no acknowledged data is lost,
+# and the stopped daemon changes no byte of the data that stays. The host has a key; each daemon
+# has a UUID of its own. The argument is how many times the daemon is killed on each machine; 2
+# by default.
 #
 # kernels: 6.12
 # net: two
@@ -21,13 +22,13 @@ source "$RDMABLK_TOP/tests/cases/engines/load.sh"
 
 ROUNDS=${1:-2}
 
-# sum: of what this machine has of the export
+# sum: prints a checksum of this machine's copy of the export
 sum() {
 	dd if="$EXPORTED" bs=1M iflag=direct status=none | sha256sum
 }
 
-# stopped: what the daemon of one writes after the takeover is in one's own copy alone, which is
-# discarded
+# stopped: the daemon of machine one is stopped before the takeover and goes on after it. What
+# it then writes reaches its own copy alone, and that copy is discarded.
 stopped() {
 	local began before
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A server of PostgreSQL, its cluster on a disk of a pair of machines with DRBD. The daemon that
-# serves is killed in the middle of commits, on each machine in turn, and the other one takes
-# over. The server notices nothing, and all that was committed is there, once, and nothing else;
-# tables, indexes, checksums of pages and a dump are without fault. The argument is how many
-# times the daemon is killed on each machine; 2 by default.
+# A PostgreSQL server has its cluster on the disk of a pair of machines with DRBD. The serving
+# daemon is killed in the middle of commits, on each machine in turn, and the other machine
+# takes over. The server notices nothing. Every committed transaction is there exactly once, and
+# no other is there. Tables, indexes, checksums of pages and a dump are without fault. The
+# argument is how many times the daemon is killed on each machine; 2 by default.
 #
 # kernels: 6.12
 # net: two
@@ -33,7 +33,7 @@ make_database() {
 	python3 "$DATABASE" make postgres "$(where postgres)"
 }
 
-# gone_on HOW BEGAN: after a takeover the writers commit
+# gone_on HOW BEGAN: the writers commit again after a takeover
 gone_on() {
 	back
 	writers_progress 1

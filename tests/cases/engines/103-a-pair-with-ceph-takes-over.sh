@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/ha-ceph.rst: two machines that map an image of Ceph in turn, and a floating
-# address. The OSD is killed and started again while the disk is written, the daemon that serves is
-# killed on each machine, the image grows, what is discarded is space of the cluster again, a machine
-# loses its power, and at last the daemon is stopped and its machine cut off while the other machine
-# takes the lock away, and goes on afterwards. No request fails, nothing that was acknowledged is
-# lost, and the daemon that goes on changes no byte. The argument is how many times the daemon is
-# killed on each machine; 1 by default.
+# Documentation/recipes/ha-ceph.rst: two machines that map an image of Ceph in turn, and a
+# floating address. The OSD is killed and started again while the disk is written. The serving
+# daemon is killed on each machine. The image grows. Discarded space returns to the cluster. A
+# machine loses its power. At last the daemon is stopped (SIGSTOP) and its machine cut off while
+# the other machine takes the lock away; then the stopped daemon goes on. No request fails, no
+# acknowledged data is lost, and the stopped daemon changes no byte. The argument is how many
+# times the daemon is killed on each machine; 1 by default.
 #
 # kernels: 6.12
 # net: two
@@ -20,10 +20,10 @@ source "$RDMABLK_TOP/tests/cases/engines/ceph.sh"
 # shellcheck source=tests/cases/engines/load.sh
 source "$RDMABLK_TOP/tests/cases/engines/load.sh"
 
-# The image grows later.
+# The history uses only the part that exists before the image grows.
 ROUNDS=${1:-1} LOAD=(--size "$PAIR_BYTES")
 
-# stalled: requests wait, and none has ended since the last look
+# stalled: whether requests are under way, and none has ended since the last call
 stalled() {
 	local records
 
@@ -48,12 +48,12 @@ osd_restarted() {
 	still_live
 }
 
-# kept COMMAND...: the client that has the lock keeps it
+# kept COMMAND...: the command is refused, because another client holds the lock
 kept() {
 	run_expect 30 'Read-only file system' timeout $CEPH_PATIENCE "$@"
 }
 
-# grown: from 32 MiB to 64 MiB, while the daemon of two gives way to that of one
+# grown: the image grows from 32 MiB to 64 MiB while machine two hands over to machine one
 grown() {
 	local began
 
@@ -67,7 +67,7 @@ grown() {
 	expect 67108864 "$(blockdev --getsize64 $DEV)" "the size of the disk"
 }
 
-# discarded: what lies behind the part that the history writes
+# discarded: a discard of the space behind the history returns its objects to the cluster
 discarded() {
 	local before
 
@@ -78,8 +78,9 @@ discarded() {
 	expect "$before" "$(objects)" "the number of objects after a discard of 32 MiB"
 }
 
-# late_write: machine one, cut off, has a write under way. Its object is there: for a new one the map
-# of objects would have to change, which the lock protects even without the blocklist.
+# late_write: starts a write on machine one, which is cut off. The write goes to an existing
+# object. For a new object the object map would have to change, which the lock prevents even
+# without the blocklist.
 late_write() {
 	local before
 
@@ -106,14 +107,14 @@ late_is_over() {
 	! kill -0 "$LATE_PID" 2>/dev/null
 }
 
-# refused: to machine one, what it still had to write and what comes now
+# refused: the late write of machine one fails, and so does a new write
 refused() {
 	wait_until $PATIENCE late_is_over || fail "the late write hangs"
 	! wait "$LATE_PID" || fail "the late write was done"
 	daemon_write EIO
 }
 
-# sum: of what the cluster has of the export
+# sum: prints a checksum of the export as the cluster has it
 sum() {
 	dd if=$EXPORTED bs=1M iflag=direct status=none | sha256sum
 }

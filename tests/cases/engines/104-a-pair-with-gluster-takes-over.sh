@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/ha-gluster.rst: three machines with one brick each of a Gluster volume, a
-# daemon on either of two, and a floating address. A brick is killed and comes back, the daemon
-# that serves is killed again and again, its machine loses its power, and at last it is stopped
-# and cut off while the other machine takes over by the lock of the file, and goes on afterwards.
-# No request fails, nothing that was acknowledged is lost, and the daemon that goes on changes no
-# byte, on none of the bricks. The argument is how many times the daemon is killed on each
-# machine; 1 by default.
+# Documentation/recipes/ha-gluster.rst: three machines with one brick each of a Gluster volume,
+# a daemon on either of two machines, and a floating address. A brick is killed and comes back.
+# The serving daemon is killed again and again, and its machine loses its power. At last the
+# daemon is stopped (SIGSTOP) and its machine cut off while the other machine takes over by the
+# lock of the file; then the stopped daemon goes on. No request fails, no acknowledged data is
+# lost, and the stopped daemon changes no byte on any brick. The argument is how many times the
+# daemon is killed on each machine; 1 by default.
 #
-# The times of the page have room for emulated machines: a brick that does not answer for
-# 20 s is gone (network.ping-timeout), and so is a client (server.tcp-user-timeout).
+# The page's times are long enough for emulated machines: a brick that does not answer for 20 s
+# counts as gone (network.ping-timeout), and so does a client (server.tcp-user-timeout).
 #
 # kernels: 6.12
 # net: two
@@ -26,8 +26,8 @@ source "$RDMABLK_TOP/tests/cases/engines/load.sh"
 
 ROUNDS=${1:-1}
 
-# brick_killed: that of three. The daemon has not opened the file there when the brick is back, and
-# does so when it is started again.
+# brick_killed: the brick of machine three is killed and comes back. The daemon opens its file
+# on that brick only when the daemon is started again.
 brick_killed() {
 	local began
 
@@ -46,7 +46,7 @@ brick_killed() {
 	copied
 }
 
-# same_bricks: each brick has the same, which is what the history allows
+# same_bricks: all bricks have the same contents, and the history allows them
 same_bricks() {
 	local sum
 
@@ -56,7 +56,7 @@ same_bricks() {
 	history_check /bricks/ha/disk0.img
 }
 
-# stopped: a daemon that stands still keeps its lock until the bricks know that its machine is gone
+# stopped: a stopped daemon keeps its lock until the bricks know that its machine is gone
 stopped() {
 	local began before
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For the cases of engines whose pair maps images of Ceph, by Documentation/recipes/ha-ceph.rst.
-# Machine two also is the cluster: a monitor and one OSD, on its disk.
+# Machine two also runs the cluster: a monitor and one OSD, on its disk.
 #
 #	pair_up			both are set up, one serves, and the disk is connected
 #	osd_start, osd_kill	the OSD
@@ -21,7 +21,7 @@ EXPORTED=/dev/rbd/ha/disk0
 
 # --- a machine of the pair ---------------------------------------------------------------
 
-# programs_up: Ceph from the cache, unless it is installed
+# programs_up: lays Ceph from the cache over /usr, if the cache has it
 programs_up() {
 	local dir dirs=(bin lib/x86_64-linux-gnu lib/python3 lib/udev)
 
@@ -32,7 +32,7 @@ programs_up() {
 	require ceph-mon ceph-osd rbd
 }
 
-# udev_up: 'rbd map' waits for it, and it makes /dev/rbd; no other rules
+# udev_up: starts udev, which makes /dev/rbd and for which 'rbd map' waits; with no other rules
 udev_up() {
 	local rules=/usr/lib/udev/rules.d
 
@@ -42,7 +42,7 @@ udev_up() {
 	start_udevd
 }
 
-# machine_up: an image holds what it is asked while its OSD or the network is away
+# machine_up: I/O of an image may wait for long while its OSD or the network is away
 machine_up() {
 	programs_up
 	modprobe -q rbd || skip "no module rbd"
@@ -52,7 +52,7 @@ machine_up() {
 	udev_up
 }
 
-# machine_joins: it has what the page puts into /etc/ceph
+# machine_joins: copies into /etc/ceph what the page puts there
 machine_joins() {
 	cp /run/vm/ceph/* /etc/ceph
 	follow 'as this client'
@@ -78,7 +78,7 @@ copied() {
 
 # --- the cluster ----------------------------------------------------------------------------
 
-# cluster_conf: emulated threads of an OSD are slow, not stuck
+# cluster_conf: the OSD's timeouts are long, because its emulated threads are slow
 cluster_conf() {
 	cat <<-END
 	[global]
@@ -119,7 +119,7 @@ osd_start() {
 	OSD_PID=$!
 }
 
-# Their way to end is to be killed.
+# Monitor and OSD are ended by SIGKILL.
 cluster_kill() {
 	kill -KILL "$OSD_PID"
 	kill -KILL "$MON_PID"

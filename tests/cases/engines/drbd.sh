@@ -38,7 +38,8 @@ machine_again() {
 	drbdadm up ha
 }
 
-# promoted: DRBD takes the other machine for alive for some seconds
+# promoted: makes this machine primary. DRBD believes for some seconds that the other machine is
+# alive
 promoted() {
 	drbdadm primary ha 2>/tmp/promote
 }

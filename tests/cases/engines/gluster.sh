@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2016
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of engines with a Gluster volume, by Documentation/recipes/ha-gluster.rst. It has
-# three machines. The third one, which has a brick and no daemon of ours, is a network namespace
+# For the cases of engines with a Gluster volume, by Documentation/recipes/ha-gluster.rst. The
+# volume has three machines. The third one has a brick and no daemon. It is a network namespace
 # of machine two, with a /run and a /var/lib/glusterd of its own.
 #
 #	volume_up		the volume is there, one serves, and the disk is connected
@@ -16,12 +16,13 @@ source "$RDMABLK_TOP/tests/cases/engines/lib.sh"
 PAGE=$RDMABLK_TOP/Documentation/recipes/ha-gluster.rst
 PAIR_BYTES=8M THREE_ADDR=10.99.0.3 THREE=/bricks/three LOCK_PATIENCE=240
 
-# The packages are there.
+# The packages are installed already, so the page's apt-get does nothing.
 apt-get() {
 	:
 }
 
-# Some questions it would ask a terminal. It does not wait until a machine knows another one.
+# gluster in script mode asks no questions. 'volume create' must wait until all peers are
+# connected.
 gluster() {
 	[[ "$1 $2" != 'volume create' ]] || wait_until $PATIENCE peers_connected ||
 		fail "the peers: $(command gluster pool list)"
@@ -34,7 +35,7 @@ peers_connected() {
 
 # --- a machine ----------------------------------------------------------------------------
 
-# bricks_up: the disk of bricks, which also keeps what Gluster knows, as the disk of a machine does
+# bricks_up: mounts the disk of the bricks, which also keeps Gluster's state over a boot
 bricks_up() {
 	mkdir -p /bricks
 	if [[ ! -e /run/vm/made.$ROLE ]]; then
@@ -47,12 +48,12 @@ bricks_up() {
 	cleanup_add gluster_keep
 }
 
-# dumped: each process of Gluster here has said what it waits for
+# dumped: whether each process of Gluster here has written its state
 dumped() {
 	(($(grep -ls '^DUMP-END-TIME' /run/gluster/*.dump.* | wc -l) >= $(pgrep -c '^glusterfs')))
 }
 
-# gluster_keep: its logs, and, if the test fails, for what each of its processes here waits
+# gluster_keep: keeps Gluster's logs, and, if the test fails, the state of its processes
 gluster_keep() {
 	# shellcheck disable=SC2154 # of guest_clean_up
 	if ((status != 0)); then
@@ -68,7 +69,7 @@ machine_up() {
 	modprobe fuse
 	machine_begin
 	printf '%s\n' "$TARGET_ADDR one" "$INITIATOR_ADDR two" "$THREE_ADDR three" >>/etc/hosts
-	# Geo-replication: a dozen programs in Python at each start.
+	# gsyncd (geo-replication) would run a dozen Python programs at each start.
 	rm /usr/lib/*/glusterfs/gsyncd
 	bricks_up
 	[[ $ROLE == target ]] || three_up
@@ -79,7 +80,7 @@ machine_again() {
 	follow 'The daemon must not start at boot'
 }
 
-# three_up: machine one reaches it through machine two, and takes them for two on one wire
+# three_up: makes machine three. Machine one reaches it through machine two, by proxy ARP
 three_up() {
 	local f
 
@@ -121,18 +122,19 @@ give_up() {
 	follow 'On the machine that gives up'
 }
 
-# lock_is_free: systemd starts the daemon again and again until it can have the lock
+# lock_is_free: whether the lock can be had; systemd starts the daemon again and again until
+# then
 lock_is_free() {
 	flock -n 9 9<>$EXPORTED
 }
 
-# locks: those that a brick here has
+# locks: prints the locks of this machine's brick
 locks() {
 	command gluster volume statedump ha || :
 	grep -h '^posixlk' /run/gluster/*.dump.* || :
 }
 
-# refused: a daemon here cannot have the file
+# refused: a daemon on this machine cannot lock the file
 refused() {
 	run_expect failed 'another daemon or export has locked it' timeout 60 "$RDMABLKD" \
 		--insecure --listen "$INITIATOR_ADDR" --export "disk0,file=$EXPORTED,block=4096"
@@ -155,19 +157,20 @@ brick_sum() {
 	)
 }
 
-# bricks_connected: the client here, which has the file system, with all bricks
+# bricks_connected: whether this machine's client is connected to all bricks
 bricks_connected() {
 	(($(cat /srv/ha/.meta/graphs/active/ha-client-?/private | grep -cx 'connected = 1') == 3))
 }
 
-# entries: what of the volume is not on all bricks; a brick that is away counts as all of it
+# entries: prints how many files are not on all bricks, or "away" if a brick does not answer
 entries() {
 	command gluster volume heal ha info >/tmp/heal 2>&1 || :
 	awk '/^Number of entries: [0-9]+$/ { n += $4; bricks++ } END { print bricks == 3 ? n : "away" }' \
 		/tmp/heal
 }
 
-# healed: Gluster itself looks for what is missing every 10 minutes only
+# healed: starts a heal, because Gluster itself does so every 10 minutes only; true when all is
+# healed
 healed() {
 	command gluster volume heal ha >/tmp/heal.began 2>&1 || :
 	[[ $(entries) == 0 ]]
@@ -183,8 +186,8 @@ copied() {
 
 # --- machine two -----------------------------------------------------------------------------
 
-# connects: a login waits until it is noted who writes, which takes a dozen operations of Gluster.
-# On slow machines the host gives up the first one.
+# connects: connects the disk. The daemon notes the writer before it admits it, which takes a
+# dozen operations of Gluster. On a slow machine the host gives up the first try.
 connects() {
 	follow 'On the host'
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For the cases of engines: a pair of machines that take over from each other by the commands of
-# a page of Documentation/recipes. Machine one is the target's. Machine two is also the host
-# that uses the disk, and tells machine one what to do. A file beside this one knows the engine.
-# It sets PAGE and HERE, and defines
+# a page of Documentation/recipes. Machine one is the target's. Machine two also is the host
+# that uses the disk, and sends orders to machine one. The engine's file beside this one sets
+# PAGE and HERE, and defines
 #
 #	machine_up		after each boot
 #	machine_again		after a boot that was not the first one
@@ -37,13 +37,13 @@ ORDERS_PATIENCE=900 ORDER=0 TAKEOVERS=0
 
 # --- the page ------------------------------------------------------------------------
 
-# here <SCRIPT: with the addresses, sizes and devices of these machines
+# here <SCRIPT: replaces addresses, sizes and devices by those of these machines
 here() {
 	sed -e "s/10\.0\.0\.10/$FLOATING/g" -e "s/10\.0\.0\.1/$TARGET_ADDR/g" \
 		-e "s/10\.0\.0\.2/$INITIATOR_ADDR/g" -e "s/500G/$PAIR_BYTES/" "${HERE[@]}"
 }
 
-# page WORDS: the block that WORDS introduce
+# page WORDS: prints the page's commands that WORDS introduce
 page() {
 	local text
 
@@ -54,15 +54,15 @@ page() {
 follow() {
 	local script
 
-	# Without '||', with which no error in it would end the case.
+	# Not on the left of '||', where bash ignores errors of the commands.
 	script=$(page "$1")
 	echo "$script"
 	eval "$script"
 }
 
-# systemctl VERB [--now] UNIT: a guest has no units. The daemon's is the only one that is started
-# and stopped; one that is enabled is a program that leaves the terminal by itself. A stop of the
-# daemon's unit ends by SIGKILL, at the latest after its time, and here at once.
+# systemctl VERB [--now] UNIT: a guest has no units. Only the daemon's unit is started and
+# stopped. A unit that is enabled is a program that becomes a daemon by itself. A stop of the
+# daemon's unit ends in SIGKILL after its timeout; here SIGKILL comes at once.
 systemctl() {
 	case $1 in
 	daemon-reload | disable) ;;
@@ -83,8 +83,9 @@ rdmablk() {
 
 # --- a machine of the pair ---------------------------------------------------------------
 
-# Queue pair 1 of rxe does not survive a packet that the network stack has refused: that of
-# a daemon that was killed, after its address has gone.
+# mend: makes the RDMA device again if its queue pair 1 is dead. The network stack has refused a
+# packet of a killed daemon, after the floating address was gone, and rxe does not recover from
+# that.
 mend() {
 	local addr=$TARGET_ADDR
 
@@ -94,7 +95,7 @@ mend() {
 	link_add rxe0 eth0 "$addr"
 }
 
-# machine_begin: what each engine needs after a boot
+# machine_begin: sets up what each engine needs after a boot
 machine_begin() {
 	local name=two
 
@@ -115,7 +116,7 @@ kill_daemon() {
 
 # --- machine one ---------------------------------------------------------------------------
 
-# One thing after the other; after a boot, from where it was.
+# Carries out orders one after the other; after a boot it goes on behind the last one done.
 machine_obeys() {
 	local order n=0
 
@@ -138,9 +139,9 @@ stop_daemon() {
 	kill -STOP "$TARGET_PID"
 }
 
-# daemon_write ANSWER: writes the first block of the export by a copy of the descriptor of the
-# daemon here, which is stopped: the daemon's lock belongs to that descriptor. ANSWER is ok, or the
-# name of an errno.
+# daemon_write ANSWER: writes the first block of the export through a copy of the descriptor of
+# the stopped daemon on this machine, because the daemon's lock belongs to that descriptor.
+# ANSWER is ok, or the name of an errno.
 daemon_write() {
 	local answers
 
@@ -156,7 +157,7 @@ session_is_gone() {
 	[[ $(rdmablk target sessions --json | jq '.sessions | length') == 0 ]]
 }
 
-# continue_daemon: until it has done all that it had before it was stopped
+# continue_daemon: lets the stopped daemon go on, and waits until its session has ended
 continue_daemon() {
 	kill -CONT "$TARGET_PID"
 	wait_until $PATIENCE session_is_gone || fail "the daemon keeps its session"
@@ -169,7 +170,7 @@ ask() {
 	peer_wait "done.$ORDER" $ORDERS_PATIENCE
 }
 
-# pair_begin: a key for the host, and both machines are up
+# pair_begin: makes a key for the host, and brings both machines up
 pair_begin() {
 	rdmablk key new --name web1 --out /root/web1.key
 	cp /root/web1.key /run/vm
@@ -186,8 +187,8 @@ now() {
 	echo "${up/./}0"
 }
 
-# pair_over HOW BEGAN: the caller has seen the disk work; says how long it had not, at this speed,
-# and how many requests the outage held
+# pair_over HOW BEGAN: called when the disk works again. Prints how long the takeover took on
+# this machine, and how many requests the outage held
 pair_over() {
 	local held
 
@@ -206,7 +207,8 @@ writing() {
 	((writes > 0))
 }
 
-# kill_writing: the daemon here, which stands still when this looks
+# kill_writing: kills this machine's daemon if a write is under way, with the daemon stopped
+# meanwhile
 kill_writing() {
 	kill -STOP "$TARGET_PID"
 	if ! writing; then
@@ -216,7 +218,7 @@ kill_writing() {
 	kill_daemon
 }
 
-# back: the disk, after one takeover more
+# back: waits until the disk is back after one more takeover
 back() {
 	expect_back $((++TAKEOVERS))
 }
@@ -244,8 +246,8 @@ killed_on_two() {
 	copied
 }
 
-# cut_off: machine one. The wire ends first: what QEMU of one does not take from it any more
-# would keep QEMU of two from sending.
+# cut_off: cuts machine one off. The cable is unplugged first: packets that QEMU of machine one
+# does not take any more would keep QEMU of machine two from sending.
 cut_off() {
 	host_do link target off
 }
@@ -263,7 +265,7 @@ powered_off() {
 	ask :
 }
 
-# pair_down: machine one serves
+# pair_down: ends the case while machine one serves
 pair_down() {
 	disconnect
 	ask give_up

@@ -4,9 +4,9 @@
 # For the cases of engines whose load is a history (tests/lib/history.sh), which machine two
 # writes. LOAD has more options of the writer.
 #
-#	load [N]		a round begins; N records of it are there, 100 by default
-#	gone_on HOW BEGAN	after a takeover the load goes on
-#	legal			the round ends, and the disk has what its history allows
+#	load [N]		starts a round; waits for N records of it, 100 by default
+#	gone_on HOW BEGAN	the load goes on after a takeover
+#	legal			ends the round; the history must allow the disk's contents
 
 if [[ $ROLE == initiator ]]; then
 	# shellcheck source=tests/lib/history.sh
