@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# kill -9 of the daemon under load, with two disks: all requests end with an
-# error, nothing hangs, both disks are failed and fail later requests. One is
-# disconnected then, the other by force in whatever state it is. With the daemon
-# started again the disks are connected again and work, and nothing is left of the
-# old ones.
+# kill -9 of the daemon under load, with two disks: all requests end with an error, nothing
+# hangs, both disks fail and refuse later requests. Then one disk is disconnected, and the other
+# by force in whatever state it is. When the daemon runs again the disks are connected again and
+# work, and nothing is left of the old ones.
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"

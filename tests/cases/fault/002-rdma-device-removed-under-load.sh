@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 'rdma link delete' under load, of the initiator's device and of the target's:
-# the command returns, all requests end with an error, nothing hangs, the disk is
-# failed and can be disconnected. The daemon goes on, and listens again when its
-# device is back. With the device back the disk is connected again and works.
+# 'rdma link delete' under load, of the initiator's device and of the target's: the command
+# returns, all requests end with an error, nothing hangs, the disk fails and can be
+# disconnected. The daemon goes on, and listens again when its device is back. Then the disk is
+# connected again and works.
 #
 # kernels: 6.12
 # long-kernels: 6.1
@@ -45,7 +45,7 @@ expect_log "listening on $TARGET_ADDR:20420, device rv1"
 connect_brittle
 expect_works
 
-# Idle, and open for nobody: noticed all the same.
+# An idle disk that no process has open notices the removal, too.
 link_delete rv0
 expect_failed 'RDMA device was removed'
 link_delete rv1

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon that ends on SIGTERM under load tells its initiators, twice: that it is
-# about to, and that it has. So no write is held: all requests fail at once.
-# One that is stopped (SIGSTOP) still answers READs and WRITEs, or its adapter
-# does; the keep-alive notices. When it goes on (SIGCONT) it finds the session
-# gone, and a new connect works without a restart.
+# A daemon that ends on SIGTERM under load tells its initiators twice: that it is about to end,
+# and that their sessions have ended. So no write is held: all requests fail at once. The
+# adapter of a stopped daemon (SIGSTOP) still answers READs and WRITEs; the missing keep-alive
+# reveals it. After SIGCONT the daemon finds the session gone, and a new connect works without a
+# restart.
 #
 # quick: yes
 # in-turn: yes
@@ -37,7 +37,7 @@ expect_load_failed
 expect_failed 'session was silent for too long'
 expect_no_io
 disconnect
-# Nobody answers, and that takes connect_tmo, not longer.
+# A connect to the stopped daemon fails after connect_tmo, not later.
 run_expect 5 'no answer in time|does not answer the login' \
 	"$RDMABLK" connect --connect-tmo 1 "$TARGET_ADDR/disk0"
 kill -CONT "$TARGET_PID"

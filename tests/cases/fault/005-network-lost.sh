@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A network that loses every packet, or goes down: noticed by the transport when
-# there is load, by the keep-alive when there is none. All requests end, the disk
-# is failed and can be disconnected. The daemon ends the silent session, and the
-# export is free again.
+# A network loses every packet, or goes down. Under load the transport notices the loss, on an
+# idle disk the keep-alive does. All requests end, the disk fails and can be disconnected. The
+# daemon ends the silent session, and the export is free again.
 #
-# Also: no write is reported as failed before the target's session must have
-# ended, session_tmo_ms after the failure; reads are, at once. The trace shows
-# which request ended when.
+# Writes are reported as failed only when the target's session must have ended, session_tmo_ms
+# after the failure. Reads are reported as failed at once. The trace shows when each request
+# ended.
 #
 # net: veth
 # in-turn: yes
@@ -17,13 +16,14 @@
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 require tc
 
-# Not by a new qdisc, at which the network stack refuses packets for a moment and
-# rxe takes that for an error of the queue pair.
+# 'change' instead of 'replace': with a new qdisc the network stack refuses packets for a
+# moment, which rxe takes for an error of the queue pair.
 loss() {
 	tc qdisc change dev v0 root netem limit 10000 loss "$1%"
 }
 
-# held_check TRACE SESSION_TMO_MS: what the trace says about the failed session
+# held_check TRACE SESSION_TMO_MS: checks the end of each request in the trace of the failed
+# session
 held_check() {
 	python3 "$CASES/fault/held.py" "$1" "$2" || fail "the trace"
 }
@@ -45,13 +45,13 @@ disconnect
 connect_brittle --keep-alive-tmo 2
 expect_works
 
-# Idle: only the keep-alive can notice.
+# The disk is idle, so only the keep-alive can notice.
 ip link set v1 down
 expect_failed "$LOST"
 expect_no_io
 disconnect
-# A link that was down has lost its routes. Its removal takes the RDMA device
-# along, and the daemon listens when both are back.
+# The link that was down has lost its routes, so the link is made again. Its removal removes the
+# RDMA device, too. The daemon listens again when both are back.
 : >"$TARGET_LOG"
 timeout "$PATIENCE" ip link delete v0 || fail "'ip link delete' does not return"
 net_veth_remove || fail "the network is not gone"

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A target that logs an initiator in and then misbehaves costs it that one session,
-# with a reason, and nothing else: a disk of another target works on meanwhile. Its
-# answers on write queues are to what was asked, and it gets at no memory of the initiator.
-# A READ whose answer is wrong fails; no data comes with it.
-# What it may do without harm does none. What its adapter refuses, and what it has no
-# receive for, is counted, each as what it is.
+# A target that logs an initiator in and then misbehaves ends that one session, with a reason,
+# and harms nothing else: a disk of another target works on meanwhile. Wrong answers on write
+# queues are found out, and the target cannot access the initiator's memory. A READ with a wrong
+# answer fails and delivers no data. Unusual but allowed behaviour has no effect. Requests that
+# the target's adapter refuses, and messages for which it has no receive, are counted
+# separately.
 #
 # in-turn: yes
 
@@ -22,7 +22,8 @@ fails_with() {
 	READS+=('')
 }
 
-# read_fails REASON BYTES MODE: of a staged session; without REASON it goes on
+# read_fails REASON BYTES MODE: a READ of a staged session fails; without REASON the session
+# goes on
 read_fails() {
 	REASONS+=("$1")
 	READS+=("$2")
@@ -32,7 +33,7 @@ read_fails() {
 broken='malformed message|message not allowed in this state'
 lost='connection lost'
 silent='session was silent for too long'
-# Of these the login may hear before it is over.
+# These may strike before the login is over, so the connect may report the reason.
 fails_with "$broken" soon-random=64
 fails_with 'internal error of the target' soon-close=96
 fails_with "$lost" soon-hang-up
@@ -45,18 +46,18 @@ fails_with "$lost" live-hang-up
 fails_with "$lost" live-drop-data
 fails_with 'internal error of the target' live-close=96
 fails_with 'unknown reason' live-close=4711
-# Answers on a write queue: to nothing, several where one is agreed on, one with data.
+# Answers on a write queue: to no command, a list where none was agreed on, one with data
 fails_with 'message not allowed in this state' live-answer
 fails_with 'malformed message' live-answer-list
 fails_with 'malformed message' live-answer-data
-# What reaches for the initiator's memory breaks its own connection.
+# An access to the initiator's memory breaks the target's own connection.
 fails_with "$lost" live-reach-read
 fails_with "$lost" live-reach-write
 fails_with "$silent" live-mute
 fails_with "$silent" live-stale
-# The answer to a READ command of a staged session: with its data, 4 KiB, or, of 64 KiB, in
-# a list, the data being in the slot. First answers that name no command in flight, or one
-# that is over: only with "twice" the READ gets what it asked for.
+# Answers to a READ command of a staged session. A READ of 4 KiB gets its data with the answer.
+# A READ of 64 KiB gets its answer in a list, and its data is in the slot. These answers name no
+# command in flight, or one that was answered already. Only with "twice" the READ may succeed.
 state='message not allowed in this state'
 for how in free stale twice; do
 	read_fails "$state" 4k staged-$how
@@ -64,13 +65,14 @@ done
 for how in reserved beyond early twice; do
 	read_fails "$state" 64k staged-list-$how
 done
-# Lists of nothing, of one and a half answers, of more than a list may have
+# Lists of no answer, of one and a half answers, of more answers than a list may have
 for bytes in 0 6 260; do
 	read_fails 'malformed message' 64k staged-list-bytes=$bytes
 done
-# A list that says that data has come, which it cannot bring
+# A list answers a READ whose data must come with the answer; a list cannot carry it
 read_fails 'malformed message' 4k staged-list-data
-# Data: none, too much, more than there is memory for, not asked for, or with an error
+# Data with the answer: none, too much, more than the receive has room for, unasked for, or with
+# an error
 for bytes in 0 4097; do
 	read_fails 'malformed message' 4k staged-bytes=$bytes
 done
@@ -78,17 +80,17 @@ read_fails 'malformed message' 4k staged-bytes=8193
 read_fails 'malformed message' 64k staged-bytes=4
 read_fails 'malformed message' 4k staged-error-data
 read_fails 'access outside the granted regions' 64k staged-slot-outside
-# Only who reads finds out.
+# Only a READ or WRITE notices these.
 fails_with 'access outside the granted regions' live-wrong-key
 fails_with 'access outside the granted regions' live-outside
-# No harm.
+# These are allowed.
 fails_with '' live-events
 fails_with '' live-status
 fails_with '' staged-well
-# No harm but to the one READ
+# Only the one READ fails.
 read_fails '' 4k staged-error
 read_fails '' 64k staged-list-error
-# Noticed by the first keep-alive, before its answer is late.
+# The first keep-alive finds no receive, which the transport reports before the answer is late.
 fails_with "$lost" live-no-recv
 declare -A ENDED=([live-wrong-key]=remote [live-outside]=remote [live-no-recv]=rnr
 	[staged-slot-outside]=remote)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon that breaks one of its promises costs the initiator that one connection or
-# login, with a reason and in bounded time, and leaves nothing behind: it does not
-# answer keep-alives, posts no more receives, sends a GRANT that was altered, speaks a
-# version that nobody knows, is slow. A disk that reconnects works on as soon as there
-# is a daemon that keeps its promises. What becomes of writes without a fence is in recovery/006.
+# A daemon that breaks one of its promises costs the initiator one connection or login, with a
+# reason and in bounded time, and leaves nothing behind. It does not answer keep-alives, posts
+# no more receives, sends a GRANT that was altered, speaks an unknown version, or is slow. A
+# disk that reconnects goes on when a correct daemon runs again. recovery/006 shows what happens
+# to writes without a fence.
 #
 # timeout: 240
 # in-turn: yes
@@ -13,7 +13,7 @@
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 
-# The same daemon, with switches.
+# The same daemon, built with faults that options switch on.
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 
 # broken FAULT [OPTION...]
@@ -36,7 +36,7 @@ login_fails() {
 load_module
 leak_snapshot
 
-# Only the initiator can notice: the daemon would wait for longer than this test.
+# Only the initiator can notice, because this daemon waits for longer than the test.
 broken no-keepalive-answer --session-timeout-factor 100
 connect_brittle --keep-alive-tmo 1
 expect_failed 'session was silent for too long'
@@ -54,7 +54,8 @@ broken bad-version
 login_fails 'no common protocol version'
 mended
 
-# It registers the memory while the initiator has gone, and who comes then waits.
+# The daemon goes on registering memory for the initiator that gave up. The next login has to
+# wait for that.
 broken slow-login=3000
 login_fails 'the target does not answer the login' --connect-tmo 1
 connect --connect-tmo "$PATIENCE"

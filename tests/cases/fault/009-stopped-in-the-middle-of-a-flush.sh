@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The daemon of a file is stopped (SIGSTOP) before a flush of the disk, or in the middle
-# of it. Its adapter goes on without it, and with all of the file in memory so do reads and
-# writes, but the flush waits, also when the connection is given up meanwhile, and the
-# medium has nothing of what was written. When the daemon goes on the flush succeeds, and
-# the medium has all of it; so when it is killed and what was written outlives it. When
-# that does not, the flush fails, and the disk says why. A daemon that answers a flush too
-# early is found out.
+# The daemon of a file is stopped (SIGSTOP) before a flush of the disk, or in the middle of it.
+# Its adapter goes on without it, so reads and writes of a cached file go on, too. The flush
+# waits, also when the connection is given up meanwhile, and the medium has none of the new
+# data. When the daemon goes on, the flush succeeds, and the medium has all of it. The same
+# holds when the daemon is killed and the written data outlives it. When that data is lost with
+# the daemon, the flush fails, and the disk says why. A daemon that answers a flush too early is
+# found out.
 #
 # timeout: 600
 # in-turn: yes
@@ -20,7 +20,7 @@ DATA=/dev/shm/data BEFORE=/dev/shm/before RULES=/tmp/rules
 KEPT=1		# an arena outlives the daemon
 BYTES=1048576	# written and flushed; the disk has twice as many
 
-# begin STORE [OPTION...]: a disk that nobody has written yet
+# begin STORE [OPTION...]: connects a disk with a new store, which has only zeroes
 begin() {
 	echo "$*"
 	rm -f $RULES
@@ -38,7 +38,7 @@ end() {
 	store_remove
 }
 
-# write_some: what the medium does not have yet
+# write_some: writes data that the medium does not have yet
 write_some() {
 	mv $DATA $BEFORE
 	random_file $BYTES $DATA
@@ -65,12 +65,12 @@ flush_start() {
 	wait_until "$PATIENCE" flush_sleeps || fail "no flush has begun"
 }
 
-# A thread of the daemon waits as a rule says.
+# A thread of the daemon sleeps while a rule holds its fdatasync.
 sync_hangs() {
 	grep -qs nanosleep "/proc/$TARGET_PID/task/"*/wchan
 }
 
-# one_sided: requests that need no daemon
+# one_sided: reads and writes that need no daemon
 one_sided() {
 	timeout "$PATIENCE" dd if=$DATA of=$DEV bs=64k count=4 seek=$((BYTES / 65536)) oflag=direct \
 		status=none
@@ -78,7 +78,7 @@ one_sided() {
 		cmp -n 262144 - $DATA || fail "a write was lost"
 }
 
-# flush_waits SECONDS: and the medium is as it was
+# flush_waits SECONDS: the flush does not end in that time, and the medium does not change
 flush_waits() {
 	local deadline
 
@@ -100,14 +100,14 @@ flush_succeeds() {
 	medium_has $DATA || fail "the medium lacks what was flushed"
 }
 
-# flush_goes_on: by the daemon that was stopped, and over the same connection
+# flush_goes_on: the stopped daemon continues, and the flush succeeds over the same connection
 flush_goes_on() {
 	kill -CONT "$TARGET_PID"
 	flush_succeeds
 	expect 0 "$(attribute reconnects)" "the number of reconnects"
 }
 
-# The flush gets as far as the adapter of a daemon that does not look.
+# The daemon is stopped, so the flush only reaches its adapter.
 stopped_before() {
 	write_some
 	kill -STOP "$TARGET_PID"
@@ -116,7 +116,7 @@ stopped_before() {
 	flush_goes_on
 }
 
-# The daemon has it, and the kernel is at it.
+# The daemon is stopped while its fdatasync is under way.
 stopped_within() {
 	write_some
 	echo 'sync hang' >$RULES
@@ -155,7 +155,7 @@ stopped_and_given_up() {
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# The written data is in the memory of the daemon only.
+# The written data is only in the daemon's memory, and is lost with the daemon.
 stopped_and_lost() {
 	local status=0
 
@@ -172,7 +172,8 @@ stopped_and_lost() {
 	medium_has $BEFORE || fail "the medium has something else"
 }
 
-# found_out STORE FAULT: the flush does not wait, and the medium lacks what it is for
+# found_out STORE FAULT: the flush of a faulty daemon ends at once, and the medium lacks the
+# data
 found_out() {
 	begin "$1" --fault "$2"
 	write_some

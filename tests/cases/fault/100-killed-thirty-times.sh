@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The daemon is killed thirty times under load and started again, each after a time that
-# is drawn, so also while the disk is coming back from the last time; before every third
-# it has come back. No request fails, and each ten times its contents are what a disk may
-# hold.
+# The daemon is killed thirty times under load and started again, after random pauses. So it is
+# also killed while the disk is still coming back; before every third kill the test waits until
+# the disk is back. No request fails, and after every ten kills the history allows the contents.
 #
 # kernels: 6.1 6.12 newest
 # timeout: 900
@@ -12,7 +11,7 @@
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 
-# pause_drawn MS: up to that
+# pause_drawn MS: pauses for a random time up to MS milliseconds
 pause_drawn() {
 	local ms
 
@@ -44,7 +43,7 @@ for round in 1 2 3; do
 	echo "round $round: $(attribute reconnects) reconnects, $(attribute held) held," \
 		"I/O before $went_on of $((10 * round)) kills"
 done
-# The fourth, the seventh and the tenth of each round, and the end of it
+# The disk is back before the fourth, seventh and tenth kill of each round, and at its end.
 (($(attribute reconnects) >= 12)) || fail "$(attribute reconnects) reconnects only"
 ((went_on >= 12)) || fail "I/O before $went_on kills only"
 (($(attribute held) > 0)) || fail "no request was ever in flight when it mattered"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The daemon is stopped (SIGSTOP) for 5 and for 60 seconds under load. The adapter goes
-# on without it, so as long as no keep-alive is missed nothing happens at all. When one
-# is, what was acknowledged until then stays, what is under way is held, and after
-# SIGCONT nothing stale lands: the history of all of it is legal.
+# The daemon is stopped (SIGSTOP) for 5 and for 60 seconds under load. Its adapter goes on
+# without it, so nothing happens until a keep-alive is missed. After that, acknowledged writes
+# stay, requests under way are held, and after SIGCONT no stale write lands: the whole history
+# is legal.
 #
 # kernels: 6.1 6.12
 # timeout: 900

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two hosts steal an export from each other, eight times, while it is written. The disk of
-# the loser fails with that reason, and none of its requests under way lands once the other
-# host has the export; the history over all of them is legal. Then four hosts steal it all
-# at once, again and again: at the end the next host gets it, and nothing is left of the
-# fight.
+# Two hosts steal an export from each other, eight times, while it is written. The disk of the
+# robbed host fails with that reason, and none of its requests under way lands once the other
+# host has the export: the history over all of them is legal. Then four hosts steal it at the
+# same time, again and again. At the end the next host gets the export, and nothing is left
+# behind.
 #
 # kernels: 6.1 6.12
 # timeout: 600
@@ -14,20 +14,20 @@
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 
 stolen='export was taken over by another host'
-# A host connects to an export at an address once, so each has its own.
+# A host may connect to an export by an address once, so each host here has its own address.
 WHERE=("$TARGET_ADDR" 10.99.0.1 "[$TARGET_ADDR6]" '[fd99::1]')
 
 host_id() {
 	echo "0f0e0d0c-0b0a-4909-8807-06050403020$1"
 }
 
-# steal HOST: prints its disk
+# steal HOST: connects with --steal; prints the disk
 steal() {
 	"$RDMABLK" connect --steal --host-id "$(host_id "$1")" --dev-loss-tmo off \
 		--keep-alive-tmo 2 --reconnect-delay 1 "${WHERE[$1]}/disk0"
 }
 
-# thief HOST: ten times; fails at most because another one was faster
+# thief HOST: steals ten times; a try may fail only because another host was faster
 thief() {
 	local disk
 

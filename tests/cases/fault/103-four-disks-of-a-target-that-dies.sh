@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Four disks of one target, all under load, that is killed, shut down, stopped and killed
-# again before they are back; and the administrator asks for new connections of all of
-# them at once, while they are making them. All come back each time, and no request
-# fails.
+# A target has four disks, all under load. It is killed, shut down, stopped, and killed again
+# before the disks are back. The administrator asks for new connections of all disks at once
+# while they are connecting. All disks come back each time, and no request fails.
 #
 # kernels: 6.1 6.12 newest
 # timeout: 1500
@@ -20,7 +19,7 @@ all_live() {
 	done
 }
 
-# fault_serve is what the faults start again.
+# The faults call fault_serve to start the daemon again.
 fault_serve() {
 	local n exports=()
 
@@ -30,7 +29,7 @@ fault_serve() {
 	again 8M "${exports[@]}"
 }
 
-# back: all of them, and each goes on
+# back: all disks are live, and each one completes I/O
 back() {
 	local n
 

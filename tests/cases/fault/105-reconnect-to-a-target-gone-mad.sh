@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# In the place of its target a disk in an outage finds one that says nothing, hangs up,
-# answers garbage, too late, out of order or twice, or logs it in and then does so: it
-# tries again, its I/O is held, and when there is a target that behaves it goes on. No
-# request fails. Where another try would be wrong, the disk fails and says why.
+# In an outage a disk finds another target at the address. That target says nothing, hangs up,
+# answers garbage, too late, out of order or twice, or does so after a successful login. The
+# disk tries again, its I/O is held, and it goes on when a correct target is there. No request
+# fails. If another try would be wrong, the disk fails and says why.
 #
 # kernels: 6.1 6.12
 # timeout: 900
@@ -14,7 +14,8 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
 MODES=() REASONS=()
 
-# meets REASON MODE: in the login, or, of a mode that lets it in, once it is live
+# meets REASON MODE: the disk meets this target; it strikes in the login or when the disk is
+# live
 meets() {
 	REASONS+=("$1")
 	MODES+=("$2")
@@ -23,7 +24,7 @@ meets() {
 other='the peer accepts, but is not an rdmablk target'
 lost='connection lost( .*)?'
 broken='malformed message|message not allowed in this state'
-# Once it is live
+# The disk is live already
 meets "$broken" soon-random=64
 meets "$lost" soon-hang-up
 meets "$broken" live-grant
@@ -64,12 +65,12 @@ losses() {
 	dmesg | grep -cE "rdmablk0 .*: connection lost: ($reason)\$"
 }
 
-# met: it has tried more than once, and one of them has met that
+# met: whether the disk has tried more than once, and the last try failed for this reason
 met() {
 	[[ $(attribute last_error) =~ ^($reason)$ ]] && (($(attribute attempts) >= 2))
 }
 
-# lost_again: it has been let in more than once, and thrown out for that reason
+# lost_again: whether two more logins succeeded, and a connection was lost for this reason
 lost_again() {
 	(($(attribute reconnects) >= before + 2 && $(losses) > lost_before))
 }
@@ -95,7 +96,7 @@ for ((i = 0; i < ${#MODES[@]}; i++)); do
 		fail "no I/O: $(attribute state), $(attribute last_error)"
 done
 
-# Harmless: an answer that comes twice
+# An answer that comes twice does no harm.
 answered_twice() {
 	(($(status stale_answers) > stale))
 }
@@ -109,7 +110,7 @@ expect $((before + 1)) "$(attribute reconnects)" "the number of outages"
 still_live
 stop_load
 
-# Not to be tried again
+# After these reasons the disk does not try again.
 bad live-status
 wait_state live
 for mode in 'no common protocol version=accept-version=99' \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The export that is in use is gone from the daemon's configuration when it starts again,
-# or nobody may write it any more: I/O is held, the initiator says what is wrong, and with
-# the old configuration the disk is back. No request fails.
+# A restarted daemon has a configuration in which the export in use is missing, or is read-only.
+# I/O is held, the initiator says what is wrong, and with the old configuration the disk comes
+# back. No request fails.
 #
 # kernels: 6.1 6.12
 # timeout: 600
@@ -14,7 +14,8 @@ source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 uuid=7d2c0a34-61a5-4f0e-9f3b-0c1d2e3f4a5b
 config=/tmp/rdmablkd.conf
 
-# configure [EXPORT-LINE...]: the daemon's file, with disk0 like that, or without it
+# configure [EXPORT-LINE...]: writes the daemon's file, with these lines for disk0 or without
+# disk0
 configure() {
 	{
 		printf '[target]\nlisten = %s\ninsecure = yes\n' "$TARGET_ADDR"
@@ -24,7 +25,7 @@ configure() {
 	} >$config
 }
 
-# restart: with what the file has now
+# restart [SIGNAL]: ends the daemon and starts it again with the present file
 restart() {
 	stop_target "${1:-KILL}"
 	start_target --config $config

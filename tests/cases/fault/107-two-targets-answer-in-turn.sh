@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two targets have one address in turn, and exports of one name and size; a disk of each
-# is in use all the time. While the other target answers a disk waits, says what is wrong,
-# and tries again; with its own back it goes on. No request fails, and neither disk reads
-# or writes anything of the other's.
+# Two targets have the same address in turn, and exports of the same name and size. A disk of
+# each is in use all the time. While the other target answers, a disk holds its I/O, says what
+# is wrong, and tries again; when its own target is back it goes on. No request fails, and no
+# disk reads or writes data of the other target.
 #
 # kernels: 6.1 6.12
 # net: veth

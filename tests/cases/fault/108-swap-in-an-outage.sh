@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A machine that swaps to the disk all the time goes on after its target was away for
-# 10 seconds: the daemon was killed, the link down, the target's machine stopped. First a
-# program has less memory than it uses and the rest of the machine has enough, then the
-# whole machine has not. Nobody is killed for want of memory, one reconnect follows each
-# outage, and each page is what it was.
+# A machine that swaps to the disk all the time survives an absence of its target of 10 seconds:
+# the daemon killed, the link down, the target's machine stopped. First a program has less
+# memory than it uses and the rest of the machine has enough; then the whole machine is short of
+# memory. No process is killed for want of memory, one reconnect follows each outage, and each
+# page has its contents.
 #
 # kernels: 6.12
 # net: two
@@ -50,9 +50,9 @@ target() {
 	peer_set over
 }
 
-# --- the one that swaps -----------------------------------------------------------------
+# --- the machine that swaps -----------------------------------------------------------
 
-# press MIB [CGROUP]: until all of its memory has been out
+# press MIB [CGROUP]: starts the program; returns when all of its memory was swapped out once
 press() {
 	/usr/bin/python3 "$CASES/fault/pressed.py" "$@" </tmp/go >/tmp/said 2>&1 &
 	PRESSED=$!
@@ -81,7 +81,7 @@ reconnected() {
 	(($(attribute reconnects) > before))
 }
 
-# outage_is_over: one reconnect, and everything goes on
+# outage_is_over: there was one reconnect, and both program and swapping go on
 outage_is_over() {
 	local ins
 
@@ -106,7 +106,7 @@ away() {
 	outage_is_over
 }
 
-# stopped: the target's machine, which cannot end that itself
+# stopped: stops the target's machine, which cannot continue by itself, for 10 s of the outage
 stopped() {
 	echo stop
 	before=$(attribute reconnects)
@@ -122,8 +122,9 @@ initiator() {
 
 	peer_wait ready 150
 	load_module
-	# What the queue takes is under way to the disk and can be all that the program may
-	# have, which the kernel takes for the want of memory that it kills for.
+	# With a deep queue, pages under way to the disk could be all the memory that the
+	# program may have. The kernel cannot reclaim them, and would kill the program for want
+	# of memory.
 	connect --dev-loss-tmo off --reconnect-delay 1 --queue-depth 8
 	mkswap -q $DEV
 	swapon $DEV

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 'rdma link delete' under load of the one device that initiator and target of the
-# same host share, with several disks: both let go of it, and come back with it.
-# The module can be unloaded while a removal finds its sessions coming and going.
+# 'rdma link delete' under load, of the one device that initiator and target of the same host
+# share, with several disks. Both sides release the device, and go on when it is back. The
+# module can be unloaded while a device is removed and sessions come and go.
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 
-# connect_forever: until the file /tmp/enough exists
+# connect_forever: connects and disconnects until the file /tmp/enough exists
 connect_forever() {
 	until [[ -e /tmp/enough ]]; do
 		if "$RDMABLK" connect --connect-tmo 2 "$TARGET_ADDR/disk1"; then

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A host that lost power frees its export: the daemon ends its silent session, and
-# another host gets the export, with what was written. A host that comes back
-# before that takes over from itself, at once.
+# The daemon ends the silent session of a host that lost power. Another host then gets the
+# export with the written data. A host that comes back before that replaces its own old session,
+# at once.
 #
-# The initiator's machine is powered off hard and started again, twice.
+# The initiator's machine is powered off and started again, twice.
 #
 # net: two
 # timeout: 300
@@ -23,7 +23,8 @@ target() {
 	run_expect 4 'export is in use by another host' \
 		"$RDMABLK" connect "$TARGET_ADDR/disk0"
 	host_do kill initiator
-	# The last answer to it may have been on its way.
+	# The reason depends on whether an answer to the initiator was under way at the power
+	# cut.
 	expect_log 'export disk0: closing: (session was silent for too long|connection lost)'
 	expect_log 'export disk0: fenced'
 	connect
@@ -37,8 +38,8 @@ target() {
 	host_do kill initiator
 	host_do start initiator
 	peer_wait third $BOOT
-	# The same queue pair numbers as before the power cut make the target's
-	# connection manager end the old connection even before the daemon does.
+	# If the new queue pair has the same number as before the power cut, the target's
+	# connection manager ends the old connection even before the daemon does.
 	expect_log 'export disk0: closing: (session was replaced by a newer login|connection lost)'
 	peer_set over
 }
@@ -54,7 +55,7 @@ first() {
 	pause 600
 }
 
-# Silence would end this session after two minutes only.
+# Silence would end this session only after two minutes.
 second() {
 	load_module
 	connect --keep-alive-tmo 60

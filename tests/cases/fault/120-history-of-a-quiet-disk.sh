@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The history of a disk to which nothing happens is legal, at the initiator and in
-# the target's memory, over rounds of a writer that stops, that is killed and that
-# goes on; with blocks of 512 and of 4096 bytes. That says something, because what
-# is planted in the target's memory is found: by the checker in the memory and on
-# the disk, and by the writer when it reads.
+# The history of a disk without any faults is legal, at the initiator and in the target's
+# memory, over rounds of a writer that stops, that is killed and that goes on, with blocks of
+# 512 and of 4096 bytes. The checks are not blind: wrong data planted in the target's memory is
+# found by the checker in the memory and on the disk, and by the writer when it reads.
 
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 # shellcheck source=tests/lib/history.sh
 source "$RDMABLK_TOP/tests/lib/history.sh"
 
-# plant_from FILE SECTOR: what it holds there, in the arena
+# plant_from FILE SECTOR: copies the sector from FILE into the arena
 plant_from() {
 	dd if="$1" of="$ARENA" bs=512 skip="$2" seek="$2" count=1 conv=notrunc \
 		status=none
@@ -43,7 +42,7 @@ history_run --max 256K --ops 200 --sweep
 history_check "$ARENA" $DEV
 still_live
 
-# What was there a round before
+# Plants the contents that a sector had one round earlier.
 sector=$(first_change /tmp/before "$ARENA")
 cp "$ARENA" /tmp/after
 plant_from /tmp/before "$sector"
@@ -53,7 +52,7 @@ grep -q "^sector $sector: " <<<"$OUTPUT" || fail "the writer finds another: $OUT
 plant_from /tmp/after "$sector"
 history_finds 'a writer has read 1 bad sectors' "$ARENA"
 
-# A bit
+# Flips a bit.
 rm "$HISTORY_LOG"
 disconnect
 stop_target

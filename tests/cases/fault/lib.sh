@@ -1,30 +1,30 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of control, fault and target: load in the background, and what
-# becomes of it when a connection fails.
+# For the cases of control, fault and target: load in the background, and the checks of a failed
+# connection.
 
 # shellcheck source=tests/cases/data/lib.sh
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 
-# Kept with the logs of a failed test.
+# The daemon's log is kept with the logs of a failed test.
 touch "$TARGET_LOG"
 cleanup_add cp "$TARGET_LOG" "/run/vm/rdmablkd.$ROLE"
 
-# Nothing waits longer than this for what must happen: far more than it takes,
-# also on a slow emulated processor.
+# The longest wait for anything that must happen, in seconds: far more than it takes, also on a
+# slow emulated processor.
 PATIENCE=120
 
-# How the initiator may notice that its target has vanished: by the transport, or,
-# when that is slow, by the missing answer to a keep-alive.
+# The initiator notices a vanished target by the transport, or, when the transport is slow, by a
+# missing answer to a keep-alive.
 LOST='connection lost|session was silent for too long'
 
-# connect_brittle [OPTION...]: a disk that fails as soon as its connection is lost
+# connect_brittle [OPTION...]: connects a disk that fails as soon as its connection is lost
 connect_brittle() {
 	connect --dev-loss-tmo 0 "$@"
 }
 
-# attribute NAME [N]: of /dev/rdmablkN
+# attribute NAME [N]: prints an attribute of /dev/rdmablkN
 attribute() {
 	local text=''
 
@@ -42,7 +42,7 @@ wait_state() {
 		fail "the state is $(attribute state "${2:-0}"), not $1"
 }
 
-# expect_failed REASON [N]: the session comes down, and says why
+# expect_failed REASON [N]: waits until the disk has failed, for this reason
 expect_failed() {
 	local reason
 
@@ -51,14 +51,14 @@ expect_failed() {
 	[[ $reason =~ ^($1)$ ]] || fail "the reason is '$reason', not '$1'"
 }
 
-# transport_errors [N]: how many queue pairs of a disk have ended how: retry, rnr, remote,
-# other
+# transport_errors [N]: prints how many queue pairs of the disk have ended with each kind of
+# error: retry, rnr, remote, other
 transport_errors() {
 	disk_values stats "${1:-0}" {retry,rnr,remote,other}_errors | paste -sd ' '
 }
 
-# expect_ended KIND [N [BEFORE]]: queue pairs have ended with errors of this kind, and
-# none with others, since transport_errors said BEFORE
+# expect_ended KIND [N [BEFORE]]: queue pairs have ended with errors of this kind and of no
+# other, since transport_errors printed BEFORE
 expect_ended() {
 	local kinds=(retry rnr remote other) had have i
 
@@ -85,7 +85,7 @@ expect_no_io() {
 		timeout "$PATIENCE" dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct
 }
 
-# completed N: requests that the disk has done
+# completed N: prints how many reads and writes the disk has completed
 completed() {
 	local reads writes
 
@@ -122,7 +122,7 @@ load_kill() {
 	load_is_over "$1" || kill -KILL "${LOAD[$1]}"
 }
 
-# expect_load_failed [N]: its requests end, and with the error that says why
+# expect_load_failed [N]: the load ends, and has failed with 'Link has been severed'
 expect_load_failed() {
 	local n=${1:-0} status=0
 
@@ -134,7 +134,7 @@ expect_load_failed() {
 		fail "the load failed otherwise: $(cat "/tmp/load.$n")"
 }
 
-# stop_load [N]: ends one that nothing has happened to
+# stop_load [N]: ends a load, which must not have had an error
 stop_load() {
 	local n=${1:-0}
 
@@ -153,7 +153,7 @@ expect_works() {
 	still_live
 }
 
-# log_has REGEX: in the daemon's log
+# log_has REGEX: whether the daemon's log has such a line
 log_has() {
 	grep -qE -- "$1" "$TARGET_LOG"
 }
@@ -184,7 +184,7 @@ link_add() {
 
 TRACING=/sys/kernel/tracing
 
-# trace_start; trace_stop: the module's events, to /tmp/trace
+# trace_start; trace_stop: traces the module's events into /tmp/trace
 trace_start() {
 	echo 16384 >$TRACING/buffer_size_kb
 	echo mono >$TRACING/trace_clock
@@ -198,7 +198,7 @@ trace_stop() {
 	grep -q 'entries-in-buffer' /tmp/trace || fail "no trace"
 }
 
-# put N TEXT; get N TEXT: the first bytes of a disk
+# put N TEXT; get N TEXT: writes the first sector of a disk; expects TEXT there
 put() {
 	printf '%-512s' "$2" | dd of="/dev/rdmablk$1" oflag=direct status=none
 }

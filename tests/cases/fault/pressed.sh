@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Cases with a program that swaps, pressed.py: sourced after a case's own library. The case
-# starts the program with its output in /tmp/said, and sets PRESSED to its id.
+# For cases with the swapping program pressed.py. Source it after the case's own library. The
+# case starts the program with its output in /tmp/said, and sets PRESSED to its process id.
 
 visits() {
 	awk '/^[0-9]/ { n = $1 } END { print n + 0 }' /tmp/said
@@ -16,7 +16,7 @@ visited() {
 	(($(visits) >= $1)) || pressed_over
 }
 
-# goes_on [PAGES]: the program gets something done
+# goes_on [PAGES]: the program visits that many more pages
 goes_on() {
 	wait_until "$PATIENCE" visited $(($(visits) + ${1:-2048})) ||
 		fail "no progress: $(tail -n 3 /tmp/said)"

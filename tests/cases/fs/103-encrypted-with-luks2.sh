@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# dm-crypt on the disk, as in recipes/encrypt.rst: LUKS2 with sectors of 4096 bytes and
-# ext4 on it. FLUSHes, writes with FUA and discards get through to the target's file; a
-# file system in use outlives an outage and grows with the file; the file has nothing of
-# the data in clear, and the wrong key opens nothing.
+# dm-crypt on the disk, as in recipes/encrypt.rst: LUKS2 with sectors of 4096 bytes, and ext4 on
+# it. FLUSHes, writes with FUA and discards reach the target's file. A file system in use
+# survives an outage and grows with the file. The file has none of the data in clear, and a
+# wrong key opens nothing.
 #
 # mem: 1024
 # kernels: 6.12
@@ -24,7 +24,7 @@ serve_it() {
 	serve_file "$FILE,cache=full,block=4096"
 }
 
-# more COUNTER CMD...: CMD makes the counter of the disk grow
+# more COUNTER CMD...: CMD makes this counter of the disk grow
 more() {
 	local before
 
@@ -33,7 +33,7 @@ more() {
 	(($(status "$1") > before)) || fail "$1 does not grow with ${*:2}"
 }
 
-# more_fua N CMD...: at least N WRITEs with FUA get to the disk while CMD runs
+# more_fua N CMD...: at least N WRITEs with FUA reach the disk while CMD runs
 more_fua() {
 	local event=$TRACING/events/block/block_rq_issue major minor found
 

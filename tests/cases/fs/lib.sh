@@ -33,7 +33,7 @@ life_cycle() {
 	expect "$type" "$(findmnt -no FSTYPE /mnt)" "the type of file system"
 	copy_tree
 	sum=$(tree_sum /mnt/tree)
-	# The copy is what it was copied from.
+	# The copied tree is the same as its source.
 	diff -r /usr/include/linux /mnt/tree/linux
 	run_expect 4 'in use' "$RDMABLK" disconnect rdmablk0
 	umount /mnt

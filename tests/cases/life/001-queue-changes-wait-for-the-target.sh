@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# In an outage, with requests held, somebody switches the I/O scheduler, changes the
-# number of requests and has the partitions read again. All of that waits for held
-# requests, and none of it keeps the disk from coming back: then it is done, and no
-# request has failed. A processor with held requests goes at once.
+# In an outage, with requests held, an administrator switches the I/O scheduler, changes the
+# number of requests and has the partitions read again. All three wait for the held requests,
+# and none keeps the disk from coming back. When the disk is back they complete, and no request
+# has failed. A processor with held requests can be taken offline at once.
 #
 # quick: yes
 # in-turn: yes
@@ -18,7 +18,7 @@ serve 16M
 connect --keep-alive-tmo 1 --dev-loss-tmo off --reconnect-delay 1
 scheduler_is none
 
-# On the processor that goes, so that requests of its queue are held.
+# The load runs on the processor that is taken offline, so requests of its queue are held.
 start_verify --cpus_allowed=1
 lose_target
 job cpu write_to $CPU 0

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# From the return of the target to the end of the first request it takes less than 1.5 times
-# reconnect_delay: when the network returns in the middle of a try, early and late; when it
-# was away for rdma_cm only, and a login had come as far as its data queues; and when the
+# From the return of the target to the end of the first request less than 1.5 times
+# reconnect_delay passes. This holds when the network returns early or late in a try, when the
+# network was away for rdma_cm only and a login had got as far as its data queues, and when the
 # daemon is started again.
 #
-# Time counts instructions here, so it is the same however busy the host is. The clock runs
-# ahead while the guest waits for a file of the host: from the return on no program is
-# started, until the trace has the end of a request. A page of a running program may have to
-# come from there all the same, so what took too long is tried again, twice.
+# Time counts instructions here, so it does not depend on how busy the host is. The clock runs
+# ahead while the guest waits for a file of the host. Therefore no program is started between
+# the return and the end of the first request in the trace. A page of a running program may
+# still have to come from the host, so a measurement that is too long is repeated, twice at
+# most.
 #
 # net: veth
 # icount: yes
@@ -21,8 +22,8 @@ require nft python3
 DELAY=2		# seconds, the default of reconnect_delay
 LIMIT=$((3 * DELAY * SLOWNESS * 1000 / 2))
 
-# What becomes of packets is a matter of the group of the device that receives them: 5 gets
-# nothing, 6 no request of rdma_cm to connect a data queue; see recovery/011.
+# The rules drop packets by the group of the receiving network device. Group 5 receives no
+# packet of RoCE; group 6 receives no request of rdma_cm for a data queue, see recovery/011.
 nft -f - <<END
 table ip away {
 	chain input {
@@ -33,7 +34,7 @@ table ip away {
 }
 END
 
-# away GROUP
+# away GROUP: puts both ends into this group
 away() {
 	echo "$1" >/sys/class/net/v0/netdev_group
 	echo "$1" >/sys/class/net/v1/netdev_group
@@ -47,12 +48,12 @@ says() {
 	[[ $text == $2 ]]
 }
 
-# expect_says ATTRIBUTE PATTERN: soon
+# expect_says ATTRIBUTE PATTERN: waits until the attribute matches
 expect_says() {
 	wait_until "$PATIENCE" says "$1" "$2" || fail "$1 is '$(attribute "$1")', not '$2'"
 }
 
-# closely CMD [ARGS]: until it succeeds, which is seen within 10 ms
+# closely CMD [ARGS]: waits until the command succeeds, and notices that within 10 ms
 closely() {
 	local deadline
 
@@ -63,7 +64,8 @@ closely() {
 	done
 }
 
-# tries N: there was an outage before, with a number of its own, until a try has failed
+# tries N: whether this outage has had N tries, and a try has failed. The outage before had a
+# count of its own
 tries() {
 	local tries
 
@@ -79,7 +81,7 @@ has_ended() {
 	return 1
 }
 
-# back WHAT: whether it took less than the limit since the mark "back" in the trace
+# back WHAT: whether the first request ended within the limit after the mark "back" in the trace
 back() {
 	local ms
 
@@ -99,7 +101,7 @@ back() {
 	((ms < LIMIT))
 }
 
-# soon CMD [ARGS]: at one of three times it takes less than the limit
+# soon CMD [ARGS]: the command succeeds at least once in three times
 soon() {
 	local try
 
@@ -109,7 +111,7 @@ soon() {
 	fail "$*: more than $LIMIT ms, $try times"
 }
 
-# network GROUP SECONDS WHAT: it is back so long after the second try has begun
+# network GROUP SECONDS WHAT: the network is away, and back SECONDS after the second try began
 network() {
 	away "$1"
 	[[ $1 == 5 ]] || "$RDMABLK" reconnect rdmablk0
@@ -126,7 +128,8 @@ says_ready() {
 	[[ $(<"$TARGET_LOG") == *'rdmablkd: ready'* ]]
 }
 
-# daemon: it is killed, and started again when the pauses between tries have grown
+# daemon: it is killed, and started again after six tries, when the pauses between tries are
+# long
 daemon() {
 	stop_target KILL
 	expect_says state recovering

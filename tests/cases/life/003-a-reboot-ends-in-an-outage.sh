@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A machine is shut down whose target has gone for good, with dev_loss_tmo off, a
-# dirty ext4 on one disk and one on an md array over another. sync waits, as for any I/O
-# that is held; it ends, with an error, when the administrator makes I/O fail. Or the
-# machine reboots without waiting for it: tasks that wait in the kernel then (md writes
-# its superblocks) do not wait for ever.
+# A machine is shut down after its target has gone for good, with dev_loss_tmo off. A dirty ext4
+# is on one disk, another one on an md array over a second disk. sync waits, because its I/O is
+# held; it ends with an error when the administrator makes I/O fail. Or the machine reboots
+# without waiting for sync: then kernel tasks that wait for the disk, like md when it writes its
+# superblocks, do not wait for ever.
 #
-# The machine starts again, which is how the case knows that it went down.
+# The machine starts again, which proves that it went down.
 #
 # kernels: 6.12
 # timeout: 150
@@ -43,7 +43,7 @@ mount /dev/md0 /mnt/b
 random_file 4M /mnt/b/file
 sync
 
-# What a shutdown begins with.
+# A shutdown begins with sync and umount. The administrator makes I/O fail.
 dirty /mnt/a
 writes_b() {
 	completed_more 1 $((before + 100))
@@ -64,7 +64,7 @@ run_expect 32 'busy' umount /mnt/a
 job_ends sync 1
 timeout "$PATIENCE" umount /mnt/a || fail "it cannot be unmounted"
 
-# And what it comes to when nobody does that.
+# The administrator does nothing, and the machine reboots.
 read -ra inflight </sys/block/rdmablk1/inflight
 ((inflight[1] > 0)) || fail "nothing is held"
 job sync sync

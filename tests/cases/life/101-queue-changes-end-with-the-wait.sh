@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A change of a disk's queue in an outage waits for held requests only as long as these are
-# held: until I/O fails, also with the target still away, or the disk is disconnected by
-# force. A processor that goes or comes waits for nothing.
+# A change of a disk's queue in an outage waits only as long as requests are held: until I/O
+# fails, also with the target still away, or until the disk is disconnected by force. Taking a
+# processor offline or online waits for nothing.
 #
 # kernels: 6.1 6.12
 
@@ -23,7 +23,7 @@ again 16M
 expect_back 1
 expect_progress
 
-# A processor comes in an outage.
+# A processor comes online in an outage.
 lose_target
 job cpu write_to $CPU 1
 job_ends cpu
@@ -54,7 +54,7 @@ again 16M
 expect_back 3
 "$RDMABLK" set rdmablk0 --fast-io-fail-tmo off
 
-# The disk goes.
+# The disk is disconnected.
 start_load
 lose_target
 job scheduler write_to $QUEUE/scheduler mq-deadline

@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A machine that is suspended under load goes on where it was, however deep the
-# suspend goes and although its network sleeps, too: for less and for more time than
-# the target keeps a silent session. No request fails, and the history of the disk is
-# legal. A suspend with requests held in an outage is refused, whether the program
-# that waits for them can be frozen or not, and the disk comes back as ever. An idle
-# disk in an outage does not keep the machine from its sleep.
+# A machine that is suspended under load goes on afterwards, at each depth of suspend and
+# although its network sleeps, too, for less and for more time than the target keeps a silent
+# session. No request fails, and the history of the disk is legal. A suspend with requests held
+# in an outage is refused, whether or not the waiting program can be frozen, and the disk comes
+# back as usual. An idle disk in an outage does not prevent a suspend.
 #
-# All but the last step of a suspend is tested, by the kernel's own pm_test, which
-# goes back after some seconds.
+# The kernel's pm_test executes all but the last step of a suspend, and resumes after some
+# seconds.
 #
 # kernels: 6.12
 # net: two
@@ -18,7 +17,7 @@
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"
 
-# suspend LEVEL SECONDS: to where it goes, and how long it stays there
+# suspend LEVEL SECONDS: suspends down to a level of pm_test, and stays there for SECONDS
 suspend() {
 	echo "$1" >/sys/power/pm_test
 	echo "$2" >/sys/module/suspend/parameters/pm_test_delay
@@ -57,12 +56,12 @@ initiator() {
 	expect 0 "$(status errors)" "the number of failed requests"
 	history_check $DEV
 
-	# A program that waits in D state.
+	# A program waits in D state.
 	start_verify --ioengine=psync
 	held_outage
 	refuses processors 1
-	# The freezer has shown the stack of the task that it cannot freeze. That is expected;
-	# warnings have been on the console, too, and stay there.
+	# The freezer logs the stack of the task that it cannot freeze. That is expected, so the
+	# log is cleared. Warnings stay in the log of the console.
 	dmesg_has 'refusing to freeze' || fail "it could be frozen"
 	dmesg --clear
 	remote_again
@@ -70,8 +69,8 @@ initiator() {
 	expect_progress
 	stop_verify
 
-	# One that waits for signals as well, and can be frozen, with requests of the
-	# processor that a suspend takes away.
+	# A program waits interruptibly, so it can be frozen. Its held requests belong to the
+	# processor that a suspend takes offline.
 	start_verify --cpus_allowed=1
 	held_outage
 	refuses processors 1

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# How long it takes from the return of the target to the first request that ends,
-# over outages of random length: of the daemon, and of the network. The figures are in
-# the output; the case sees the return of the daemon up to about 0.3 s late. It checks that
-# no more than one try fails after the return, the one that was under way: the next one
-# succeeds. life/002 checks the promised time, where time can be measured.
+# Measures the time from the return of the target to the end of the first request, over outages
+# of random length, of the daemon and of the network. The figures are in the output; the case
+# notices the return of the daemon up to about 0.3 s late. It checks that at most one try fails
+# after the return, the one that was under way, and that the next one succeeds. life/002 checks
+# the promised time, with a clock that can measure it.
 #
 # kernels: 6.12
 # net: two
@@ -25,7 +25,7 @@ network_on() {
 	host_do link initiator on
 }
 
-# read_once FILE: leaves the time when it has ended
+# read_once FILE: reads the disk, and writes the time of the end to FILE
 read_once() {
 	dd if=$DEV of=/dev/null bs=4k count=1 iflag=direct status=none &&
 		now >"$1"
@@ -35,7 +35,7 @@ now() {
 	echo $((${EPOCHREALTIME/[.,]/} / 1000))
 }
 
-# outage N OFF ON SECONDS: prints what it was like
+# outage N OFF ON SECONDS: makes an outage, and prints how long it took to come back
 outage() {
 	local n=$1 attempts back tries
 
@@ -53,7 +53,7 @@ outage() {
 	tries=$(($(attribute attempts) - attempts))
 	echo "outage $n: $2, $4 s: first I/O $(($(</tmp/ended) - back)) ms" \
 		"after the return was seen, try $tries"
-	# One that fails may have begun since "attempts" was read.
+	# A failing try may have begun since "attempts" was read.
 	((tries <= 2)) || fail "$((tries - 1)) tries have failed after the return"
 }
 

@@ -1,14 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The first connection is lost while partitions are looked for: that read fails, so
-# that the connect ends, and the disk is there, in an outage like any other. I/O is
-# held until the target is back, and does not fail. Then partitions are looked for
-# again, and found.
+# The first connection is lost while the kernel scans the disk for partitions. That read fails,
+# so that the connect ends, and the disk is there in an ordinary outage. Later I/O is held until
+# the target is back, and does not fail. Then partitions are scanned again, and found.
 #
-# The network loses the requests of RDMA READs, and nothing else, so the login
-# succeeds and the first read waits until the daemon is killed: the transport's own
-# patience is two minutes.
+# The network loses the requests of RDMA READs and nothing else. So the login succeeds, and the
+# first read waits until the daemon is killed. The transport itself would wait for two minutes.
 #
 # kernels: 6.12
 # net: veth
@@ -21,8 +19,8 @@ live() {
 	[[ $("$RDMABLK" list --json | jq -r '.devices[0].state') == live ]]
 }
 
-# Operation 0x0c of the base transport header, behind that of UDP. Where packets
-# arrive: rxe takes a refusal of those it sends for an error of the queue pair.
+# The rule matches opcode 0x0c of the base transport header, behind the UDP header. It drops
+# packets at the receiver, because rxe takes a refused send for an error of the queue pair.
 nft -f - <<-END
 table ip reads {
 	chain input {

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A machine reboots, and powers off, in the middle of I/O, with a disk mounted and its
-# target alive. It goes down in its time; the daemon ends the session and says so; and
-# when the machine is back it connects and finds what it had synced. rmmod is refused
-# before that, under the same load.
+# A machine reboots, and powers off, in the middle of I/O, with a disk mounted and its target
+# alive. It goes down in time. The daemon logs the end of the session. When the machine is back
+# it connects and finds the synced data. Before that, rmmod is refused under the same load.
 #
 # kernels: 6.12
 # net: two
@@ -31,7 +30,7 @@ target() {
 	peer_wait over $PEER
 }
 
-# goes_down N CMD...: with I/O in flight, after a sync
+# goes_down N CMD...: runs CMD with I/O in flight, after a sync
 goes_down() {
 	local n=$1 before
 
@@ -55,7 +54,7 @@ goes_down() {
 	pause 600
 }
 
-# is_back N: what was synced before the machine went down is there
+# is_back N: after the boot the data that was synced before is there
 is_back() {
 	local n
 

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A suspend is not refused because of requests in flight whose sender polls for them and
-# has been stopped: the task that waits for them looks for their completions. No request
-# fails, and reads find the written data.
-#
+# Requests in flight on a polled queue whose polling task is stopped do not prevent a suspend:
+# the task that waits for the requests polls for their completions. No request fails, and reads
+# find the written data.
 # kernels: 6.12
 # net: two
 # timeout: 400
@@ -12,7 +11,7 @@
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"
 
-# suspend LEVEL: to where it goes, for a second
+# suspend LEVEL: suspends down to a level of pm_test, for a second
 suspend() {
 	verify_stop_in_flight
 	echo "$1" >/sys/power/pm_test
@@ -27,7 +26,7 @@ initiator() {
 	load_module
 	peer_wait served.0 $PEER
 	connect --queues 1 --poll-queues 1 --keep-alive-tmo 5
-	# No timer looks for them.
+	# The I/O timeout is long, so no timer polls for the completions.
 	echo 600000 >$QUEUE/io_timeout
 	echo 1 >/sys/module/suspend/parameters/pm_test_delay
 	start_verify --ioengine=io_uring --hipri=1

@@ -1,19 +1,18 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of life: what an administrator does to a machine while a disk is in
-# an outage, and has to wait for.
+# For the cases of life: an administrator changes something while a disk is in an outage, and
+# may have to wait for it.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# Tasks may wait for a target without a limit; the deadlines of the cases say when a wait
-# is too long.
+# Tasks may wait for a target without limit. The cases have deadlines of their own.
 echo 0 >/proc/sys/kernel/hung_task_timeout_secs
 
 declare -A JOB=()
 
-# job NAME CMD [ARGS]: in the background
+# job NAME CMD [ARGS]: runs the command in the background
 job() {
 	local name=$1
 
@@ -22,14 +21,14 @@ job() {
 	JOB[$name]=$!
 }
 
-# In a process of its own, without the case's traps
+# The job is a process of its own, without the case's traps.
 job_main() {
 	trap - ERR EXIT
 	[[ $(type -t "$1") != file ]] || exec "$@"
 	"$@"
 }
 
-# write_to FILE TEXT: by the shell itself, so that the job is who waits
+# write_to FILE TEXT: writes by the shell itself, so that the job's own process waits
 write_to() {
 	echo "$2" >"$1"
 }
@@ -42,7 +41,7 @@ stack_has() {
 	grep -qE "$2" "/proc/$1/stack"
 }
 
-# job_waits NAME REGEX: it gets to a function of the kernel, and waits there
+# job_waits NAME REGEX: the job waits in a kernel function that matches
 job_waits() {
 	wait_until "$PATIENCE" stack_has "${JOB[$1]}" "$2" ||
 		fail "$1 does not wait in $2: $(cat "/tmp/job.$1" "/proc/${JOB[$1]}/stack")"
@@ -53,13 +52,13 @@ is_blocked() {
 	[[ $(<"/proc/${JOB[$1]}/stat") == *') D '* ]]
 }
 
-# job_blocks NAME: it waits, in D state
+# job_blocks NAME: the job waits in D state
 job_blocks() {
 	wait_until "$PATIENCE" is_blocked "$1" ||
 		fail "$1 does not wait: $(cat "/tmp/job.$1" "/proc/${JOB[$1]}/stack")"
 }
 
-# job_still NAME...: they wait
+# job_still NAME...: the jobs have not ended
 job_still() {
 	local name
 
@@ -68,7 +67,7 @@ job_still() {
 	done
 }
 
-# job_ends NAME [STATUS]: or with any
+# job_ends NAME [STATUS]: the job ends with the status 0, STATUS, or "any"
 job_ends() {
 	local status=0
 
@@ -79,24 +78,24 @@ job_ends() {
 		fail "$1: status $status: $(<"/tmp/job.$1")"
 }
 
-# is_waited_for: requests have tags, in flight or not
+# is_waited_for: whether requests of the disk have tags, in flight or not
 is_waited_for() {
 	grep -qs 'busy=[1-9]' /sys/kernel/debug/block/rdmablk0/hctx*/{tags,sched_tags}
 }
 
-# requests_wait: an outage begins with such requests
+# requests_wait: waits until the disk is in an outage with such requests
 requests_wait() {
 	wait_state recovering
 	wait_until "$PATIENCE" is_waited_for || fail "no request waits"
 }
 
-# lose_target: it is killed, and there are requests that wait
+# lose_target: kills the daemon, with requests waiting for it
 lose_target() {
 	stop_target KILL
 	requests_wait
 }
 
-# --- who waits for held requests ----------------------------------------------------
+# --- changes that wait for held requests --------------------------------------------
 
 # shellcheck disable=SC2034 # for the cases
 CPU=/sys/devices/system/cpu/cpu1/online FREEZE=blk_mq_freeze_queue_wait
@@ -110,8 +109,8 @@ scheduler_is() {
 
 PEER=400	# seconds, more than the other machine works
 
-# target_serve N: the other machine's script; its daemon is killed and comes back N
-# times, whenever remote_stop and remote_again say so
+# target_serve N: the script of the target's machine. Its daemon is killed and started again N
+# times, when remote_stop and remote_again ask for it
 target_serve() {
 	local n
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""reads.py DISK: reads its first block again and again, a hundred times a second at most,
-until a read fails: in an outage there is one that waits."""
+"""reads.py DISK: reads the first block of the disk again and again, at most a hundred times a
+second, until a read fails. So in an outage one read is waiting."""
 
 import mmap
 import os

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps the devices that a test guest lives on awake while everything else is
- * suspended. The driver of the 9p transport has no suspend: its queues would be gone
- * after a resume, and with them the root file system.
+ * Keeps the devices that a test guest needs awake while everything else is suspended. The
+ * driver of the 9p transport has no suspend: its queues would be gone after a resume, and
+ * with them the root file system.
  */
 #include <linux/module.h>
 #include <linux/pci.h>
