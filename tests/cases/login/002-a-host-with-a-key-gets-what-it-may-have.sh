@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Keys, end to end. A disk with a key is written and read back. Without a key, with a wrong
-# one, and with a key for a daemon that takes none a connect is refused, and says what to set
-# where. An export that a host may not use is for it like one that does not exist, and "ro"
-# keeps it from writing. A daemon that is killed is found again. A new key replaces the old one
-# without an outage, and a third one that one, by a reload and by requests of the tool. Without
-# a key that the target takes, or without a right, the disk holds its I/O, and it goes on when
-# it has both again. The audit log has each key that ends or changes. Neither side shows a byte
-# of a key.
+# Keys, end to end. A disk with a key is written and read back. A connect without a key, with a
+# wrong key, or with a key to a daemon that takes none is refused with a text that says what to
+# set where. An export that a host may not use looks like one that does not exist, and "ro"
+# keeps the host from writing. The disk comes back after the daemon was killed. A new key
+# replaces the old one without an outage, and a third key the second one, by a reload and by
+# requests of the tool. Without a key that the target takes, or without the right to the export,
+# the disk holds its I/O; it goes on when it has both again. The audit log has each key that
+# ends or changes. Neither side prints a byte of a key.
 #
 # kernels: 6.12
 # long-kernels: 6.1 newest
@@ -23,7 +23,8 @@ require jq mkfs.ext4
 
 WHERE=$TARGET_ADDR/disk0 OTHER=disk1
 
-# configure LINE...: the hosts; "web1" may write disk0, "backup" read it and all of $OTHER
+# configure LINE...: writes the daemon's file; "web1" may write disk0, "backup" may read it and
+# write $OTHER
 configure() {
 	{
 		printf '[target]\nlisten = %s\naudit = /tmp/audit\n' "$TARGET_ADDR"
@@ -38,7 +39,7 @@ reload() {
 	"$RDMABLK" target reload
 }
 
-# connect_as KEY [OPTION...]: web1's disk
+# connect_as KEY [OPTION...]: connects disk0 with this key
 connect_as() {
 	expect $DEV "$("$RDMABLK" connect --key "$1" "${@:2}" "$WHERE")" "the disk"
 	expect psk "$(status auth)" "the authentication"
@@ -51,7 +52,7 @@ refused() {
 	[[ ! -e $DEV ]] || fail "a refused connect has made a disk"
 }
 
-# proved_with KEY: the session on disk0
+# proved_with KEY: whether the session on disk0 has proved this key
 proved_with() {
 	local id
 
@@ -60,7 +61,7 @@ proved_with() {
 	grep -q "\"$id\"" /tmp/sessions
 }
 
-# proves KEY: the disk proves another key, which the target takes already
+# proves KEY: gives the disk another key, which the target takes already; the session proves it
 proves() {
 	"$RDMABLK" set rdmablk0 --key "$1"
 	wait_until "$PATIENCE" proved_with "$1" ||
@@ -73,7 +74,7 @@ last_error_is() {
 	[[ $(attribute last_error) == "$1" ]]
 }
 
-# nothing_shows KEY...: no byte of it is in what the two sides print
+# nothing_shows KEY...: no output of either side has bytes of these keys
 nothing_shows() {
 	local files=("${@/%/.key}")
 
@@ -136,7 +137,7 @@ expect_back 1
 expect_progress
 proved_with web1 || fail "it is back without its key: $(</tmp/sessions)"
 
-# Another key, while the disk is in use. No connection is lost.
+# The disk in use gets another key. No connection is lost.
 configure '[host web1]' 'key = web1' 'key = web1-new'
 reload
 load_keys web1-new
@@ -146,7 +147,8 @@ reload
 expect_progress
 expect 1 "$(attribute reconnects)" "the number of outages"
 
-# A third one, by requests; the host is away for less than the 30 s that a session then has
+# A third key, by requests. The host is removed for less than the 30 s that its session has
+# then.
 load_keys web1-third
 "$RDMABLK" target host remove web1
 "$RDMABLK" target host add "web1,key=$KEYS/web1-new.key,key=$KEYS/web1-third.key"
@@ -157,7 +159,7 @@ expect_progress
 proved_with web1-third || fail "the session has another key: $(</tmp/sessions)"
 expect 1 "$(attribute reconnects)" "the number of outages"
 
-# Revoked: the I/O is held, until the host has its key and its right again
+# The key is revoked: I/O is held until the host has its key and its right again.
 configure '[host web1]' 'key = web1'
 reload
 wait_until "$PATIENCE" dmesg_has 'rdmablk0 .*: key is revoked or has expired' ||

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Where the module finds the key of a disk: in the keyring of the user, also from a session
-# that does not have it; in .rdmablk; after the key was revoked and loaded again; for connect=
-# under the address or "default". A key that is not there or has expired fails the connect and
-# a change with a text, and so does one that may not be used. No byte of a key is in the kernel's
-# log, /proc/keys, sysfs or an answer of the module.
-# The module can be unloaded while keys are loaded, and loaded again while somebody still has its
-# old keyring.
+# without that keyring; in .rdmablk; after the key was revoked and loaded again; for connect=
+# under the address or "default". A missing, expired or unusable key fails a connect and a
+# change, with a text. No byte of a key is in the kernel's log, /proc/keys, sysfs or an answer
+# of the module. The module can be unloaded while keys are loaded, and loaded again while a
+# process still has its old keyring.
 #
 # kernels: 6.12
 # long-kernels: 6.1 newest
@@ -27,13 +26,13 @@ make_key() {
 	"$RDMABLK" key new --name "$1" --out "/run/$2.key" >/dev/null
 }
 
-# host NAME FILE...: a section of the daemon's configuration
+# host NAME FILE...: prints a [host] section of the daemon's configuration
 host() {
 	echo "[host $1]"
 	printf 'key = /run/%s.key\n' "${@:2}"
 }
 
-# serve_hosts: the export disk0, for those that have one of the keys
+# serve_hosts: starts the daemon with disk0 for hosts that have one of the keys
 serve_hosts() {
 	make_key web1 web1
 	make_key web2 web2
@@ -54,7 +53,7 @@ serve_hosts() {
 	start_target --config /run/rdmablkd.conf
 }
 
-# serve_anybody: the same without keys
+# serve_anybody: starts the daemon with disk0, without keys
 serve_anybody() {
 	start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M
 }
@@ -63,12 +62,12 @@ load_key() {
 	"$RDMABLK" key load "/run/$1.key" >/dev/null
 }
 
-# module_ring: number of the module's keyring
+# module_ring: prints the number of the module's keyring
 module_ring() {
 	awk '$8 == "keyring" && $9 == ".rdmablk:" { print "0x" $1 }' /proc/keys
 }
 
-# in_ring NAME: the module's keyring has a key of that name
+# in_ring NAME: whether the module's keyring has the key
 in_ring() {
 	keyctl list "$(module_ring)" | grep -qw "logon: rdmablk:$1"
 }
@@ -77,18 +76,18 @@ expired() {
 	"$RDMABLK" key list | grep -q "^$1 .*expired"
 }
 
-# alone CMD [ARGS]: in a session that does not have the keyring of the user
+# alone CMD [ARGS]: runs the command in a session without the keyring of the user
 alone() {
 	keyctl session - "$@" 2>/dev/null
 }
 
-# connects CMD [ARGS]: with the key web1; and the disk says so
+# connects CMD [ARGS]: CMD connects with the key web1, and the disk has that key
 connects() {
 	run_expect 0 "^$DEV\$" "$@" connect --key web1 "$WHERE"
 	has_key web1
 }
 
-# has_key NAME: of the disk
+# has_key NAME: the disk has this key
 has_key() {
 	expect "$1" "$(status key)" "the key in the status"
 	expect "$1" "$(<$SESSION/key)" "the key in sysfs"
@@ -114,7 +113,7 @@ load_module dyndbg=+p
 [[ $(module_ring) ]] || fail "the module has no keyring: $(</proc/keys)"
 run_expect 0 '^$' keyctl rlist "$(module_ring)"
 
-# In the keyring of the user. The tool brings it along where the session does not.
+# The key is in the keyring of the user. The tool links that keyring to the session if needed.
 connects "$RDMABLK"
 in_ring web1 || fail "a key that was used is not in .rdmablk"
 disconnect
@@ -135,14 +134,15 @@ in_ring web1 || fail "'key load' does not link into .rdmablk"
 keyctl unlink "$(keyctl search @u logon rdmablk:web1)" @u
 connects "$RDMABLK"
 
-# A disk goes on when its key ends. The next login takes the successor, which no task that
-# reconnects has among its keyrings, or the key that the disk has got instead.
+# A live disk goes on when its key ends. The next login takes the key that was loaded under the
+# same name, or the new key of the disk. The reconnecting task has neither among its own
+# keyrings.
 "$RDMABLK" key unload web1
 still_live
 run_expect 3 "^rdmablk: set rdmablk0: $NONE\$" "$RDMABLK" set rdmablk0 --key web1
 run_expect 3 '' "$RDMABLK" set rdmablk0 --key web1 --reconnect-delay 7
 expect 2 "$(status reconnect_delay)" "an option beside a key that is not there"
-# Nor does a key count beside an option that is refused.
+# If a change is refused, its key is not taken either.
 load_key web2
 keyctl clear "$(module_ring)"
 expect EINVAL "$(python3 "$here/netlink_key.py" set 0 web2)" \
@@ -179,7 +179,7 @@ run_expect 7 ': no right to use the key: load it with rdmablk key load$' \
 keyctl unlink "$guarded" @u
 [[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk without a key"
 
-# Loaded again under its name, with another secret, by what runs at boot
+# 'rdmablk up', which runs at boot, loads another secret under the same name.
 mkdir -p /etc/rdmablk/keys
 cp /run/again.key /etc/rdmablk/keys/web1.key
 chmod 600 /etc/rdmablk/keys/web1.key
@@ -190,7 +190,7 @@ run_expect 0 "^$DEV\$" alone "$RDMABLK" up --config /run/rdmablk.conf a
 has_key web1
 in_ring web1 || fail "'up' does not link into .rdmablk"
 
-# Nothing of a key
+# No output has bytes of a key.
 dmesg >/tmp/dmesg
 cat /proc/keys >/tmp/proc_keys
 grep -r '' "$SESSION" /sys/module/rdmablk >/tmp/sysfs 2>/dev/null || :
@@ -201,7 +201,7 @@ grep -q web1 /tmp/netlink || fail "the answers of the module do not name the key
 grep -q rdmablk:web1 /tmp/proc_keys || fail "the key is not in /proc/keys"
 python3 "$here/secret.py" /run/{web1,web2,again}.key -- \
 	/tmp/{dmesg,proc_keys,sysfs,netlink,status,keys} || fail "bytes of a key can be read"
-# The search is not blind.
+# The search finds keys where they are.
 base64 -d <<<"$(cut -d : -f 3 /run/web1.key)" >/tmp/raw
 od -A n -t x1 /tmp/raw >/tmp/hex
 status=0
@@ -209,14 +209,14 @@ shown=$(python3 "$here/secret.py" /run/web1.key -- /tmp/raw /tmp/hex /run/web1.k
 expect 1 $status "the status of the search where a key is"
 expect "/tmp/raw /tmp/hex /run/web1.key" "${shown//$'\n'/ }" "the files that have a key"
 
-# Unloaded with keys, while a process has the keyring
+# The module is unloaded with keys loaded, while a process has its keyring.
 disconnect
 keyctl link "$(module_ring)" @u
 unload_module
 "$RDMABLK" key list | grep -q '^web1 .*valid' || fail "the keys went with the module"
 
-# connect= takes the key of the address, else the one for all, else none. The log says then what
-# that means, and a module that requires keys refuses it, as it does without connect=.
+# connect= takes the key named for the address, else the key "default", else no key. Without a
+# key the log warns about that. A module with require_key refuses it, with connect= and without.
 OPEN='rdmablk0 .*: logged in without a key: any host that answers'
 NEEDS='the module is loaded with require_key: connect with --key NAME'
 ! dmesg_has "$OPEN" || fail "a disk has logged in without a key: $(dmesg | grep "$OPEN")"
@@ -252,7 +252,7 @@ load_key address
 load_module connect="$WHERE"
 has_key "$TARGET_ADDR"
 disconnect
-# The tool finds the keyring of this load, and not what is left of the first one.
+# The tool finds the keyring of the present load of the module, not the first one's.
 load_key web1
 in_ring web1 || fail "'key load' does not find the keyring of the module"
 unload_module

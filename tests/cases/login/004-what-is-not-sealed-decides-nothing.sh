@@ -1,16 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Peers without the key, and peers that have it and break the rules of version 2. At the
-# target: a wrong proof, an unknown key, a frame that is sent twice, changed or not sealed, and a
-# join in the name of another queue pair end their own session or login, and nothing else. A
-# flood of logins that never prove a key keeps nobody away. At the initiator: whatever reason
-# a target without the key gives, before CHALLENGE or after PROOF, an outage goes on, and the
-# disk is back when its target is. A first connect fails with that reason. No request fails. A
-# reject that says that an adapter is full takes no queue from the disk. A CLOSE or a RESIZE
-# that comes to a live disk without a seal costs it a reconnect, and no more. A login fails if
-# a bit of a message has changed on the way, in either direction: samples, as unit tests have
-# all bits.
+# Peers without the key, and peers that have it and break the rules of version 2. At the target:
+# a wrong proof, an unknown key, a frame that is repeated, changed or not sealed, and a join in
+# the name of another queue pair end only their own session or login. A flood of logins that
+# never prove a key keeps no host away. At the initiator: whatever reason a target without the
+# key gives, before CHALLENGE or after PROOF, the outage continues, and the disk is back when
+# its target is. A first connect fails with that reason. No request fails. A reject that claims
+# a full adapter takes no queue from the disk. An unsealed CLOSE or RESIZE costs a live disk one
+# reconnect, and no more. A login fails if a bit of a message has changed on the way, in either
+# direction. This case samples the bits; unit tests have all of them.
 #
 # timeout: 900
 # in-turn: yes
@@ -39,7 +38,7 @@ daemon() {
 	start_target --config $HOSTS_CONFIG "$@"
 }
 
-# meets REASON MODE: the disk, in an outage, meets a target without its key, twice
+# meets REASON MODE: in an outage the disk meets a target without its key, twice
 meets() {
 	reason=$1
 	start_bad_target "$2"
@@ -50,12 +49,12 @@ meets() {
 	stop_bad_target
 }
 
-# met_twice: a try before the last one has ended so, too
+# met_twice: whether two tries or more were made, and the last one failed for this reason
 met_twice() {
 	[[ $(attribute last_error) =~ ^($reason)$ ]] && (($(attribute attempts) >= 2))
 }
 
-# meets_flips FAULT STEP BITS: so many tries of the disk, in an outage, meet a flipped bit
+# meets_flips FAULT STEP BITS: in an outage, more than BITS tries of the disk meet a flipped bit
 meets_flips() {
 	daemon --fault "$1=$2"
 	wait_until "$PATIENCE" log_count $(($3 + 1)) "fault: $1: bit [0-9]+ of" ||
@@ -69,7 +68,7 @@ flood_end() {
 	kill "$flood" 2>/dev/null || :
 }
 
-# connects N: that many first connects of a host with a key, in a row
+# connects N: a host with a key logs in N times, one after the other, each at its first try
 connects() {
 	local n
 
@@ -89,7 +88,7 @@ expect $DEV "$("$RDMABLK" connect --key web1 --queues 2 --dev-loss-tmo off --kee
 expect 2 "$(attribute queues)" "the number of queues"
 start_verify --rate_iops=100
 
-# Peers of the target
+# Attacks on the target
 PROBE_OPTIONS=(--port "$BAD_PORT" --key "$KEYS/peer.key")
 probe 0 bait io
 probe $FAILED bait bad-proof
@@ -125,7 +124,7 @@ wait_until "$PATIENCE" grep -q "^$FLOOD unproven" /tmp/flood ||
 expect_progress
 expect 0 "$(attribute reconnects)" "the number of outages"
 
-# In the place of the target
+# Attacks in the place of the target
 stop_target KILL
 wait_state recovering
 meets 'export was taken over by another host' close=$STOLEN
@@ -153,7 +152,7 @@ else
 	meets_flips flip-challenge 333 2
 fi
 
-# On a live disk
+# Unsealed messages to a live disk
 size=$(blockdev --getsize64 $DEV)
 daemon --fault unsealed-close=$STOLEN --fault unsealed-resize=$((2 * size))
 wait_until "$PATIENCE" reconnected 3 ||
@@ -172,7 +171,7 @@ device_same_as_target
 expect 3 "$(attribute reconnects)" "the number of outages"
 disconnect
 
-# A first connect says so.
+# A first connect fails with the reason.
 stop_target
 start_bad_target close=$STOLEN close-proof=$FAILED
 run_expect 5 'export was taken over by another host' \

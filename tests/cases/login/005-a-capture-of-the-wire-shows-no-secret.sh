@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What somebody sees, and can do, who records all packets of a login with a key, and of a
-# reconnect. After PROOF there is no message without a seal. The address and the key of the
-# region, the UUID of the export and K are in no message, while a login without a key shows the
-# first three to the same search. What the initiator said, said again, gets no further than HELLO, at the same daemon
-# and at the next one. A target that cannot prove that it accepts a data queue gets no packet
-# on it, although writes wait for it.
+# An attacker records all packets of a login with a key, and of a reconnect. After PROOF each
+# message has a seal. No message has the address and the key of the region, the UUID of the
+# export, or K. The same search finds the first three in a login without a key. Replayed
+# messages of the initiator get no further than HELLO, at the same daemon and at the next one. A
+# target that cannot prove that it accepts a data queue gets no packet on it, although writes
+# wait for it.
 #
 # net: veth
 # kernels: 6.12
@@ -29,7 +29,7 @@ wire() {
 	python3 "$CASES/login/wire.py" "$@"
 }
 
-# capture NAME: what passes the initiator's end from now on
+# capture NAME: records packets at the initiator's end from now on
 capture() {
 	: >/tmp/capture
 	python3 "$CASES/login/wire.py" capture v0 "/tmp/$1" >/tmp/capture &
@@ -42,7 +42,7 @@ capture_end() {
 	wait "$CAPTURE" || fail "the capture has failed"
 }
 
-# secrets NAME: of the session that was captured: address and key of its region, UUID
+# secrets NAME: prints secrets of the captured session: address and key of its region, UUID
 secrets() {
 	local uuid addr key
 
@@ -52,7 +52,7 @@ secrets() {
 	echo "$addr $key ${uuid//-/}"
 }
 
-# shows_nothing NAME: the session that was captured shows none of its secrets
+# shows_nothing NAME: the capture has none of the session's secrets
 shows_nothing() {
 	local words
 
@@ -63,7 +63,7 @@ shows_nothing() {
 		fail "bytes of the key are on the wire, $1"
 }
 
-# captured NAME CMD [ARGS]: connects the disk, and reads from its beginning
+# captured NAME CMD [ARGS]: captures a connect of the disk and a read of its first block
 captured() {
 	capture "$1"
 	"${@:2}"
@@ -77,14 +77,14 @@ connect_with_key() {
 		--reconnect-delay 1 "$TARGET_ADDR/disk0")" "the disk"
 }
 
-# comes_back: the target dies and is there again
+# comes_back: kills the daemon and starts it again; the disk comes back
 comes_back() {
 	stop_target KILL
 	start_target --config $HOSTS_CONFIG
 	expect_back 1
 }
 
-# replay: what was said in the first login gets a CHALLENGE and no more
+# replay: the recorded messages of the first login get a CHALLENGE and no more
 replay() {
 	probe $FAILED --replay /tmp/said disk0 recorded
 	still_live
@@ -94,7 +94,7 @@ write_is_over() {
 	! kill -0 "$WRITE" 2>/dev/null
 }
 
-# decided: the initiator has refused the accepts, twice, or the disk is in use
+# decided: whether the initiator has refused the accepts in two tries, or the disk is live
 decided() {
 	state_is live ||
 		{ [[ $(attribute last_error) == "$STRANGER" ]] && (($(attribute attempts) >= 3)); }
@@ -103,7 +103,7 @@ decided() {
 load_module
 leak_snapshot
 
-# Without a key: the search finds what there is.
+# Without a key the search finds the secrets.
 serve 16M
 captured open connect
 read -ra words <<<"$(secrets open)"
@@ -118,7 +118,7 @@ serve_with_key 16M
 captured sealed connect_with_key
 shows_nothing sealed
 
-# Recorded
+# An attacker replays the recorded messages.
 wire recorded /tmp/sealed /tmp/said
 replay
 captured back comes_back
@@ -126,7 +126,7 @@ shows_nothing back
 replay
 expect 1 "$(attribute reconnects)" "the number of outages"
 
-# Somebody else accepts, while a write waits.
+# A stranger accepts the data queues, while a write waits.
 stop_target KILL
 wait_state recovering
 random_file 64k /tmp/data

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The commands of the README and of the admin guide that lead from a new key to a mounted disk do
-# that, as they stand there, and are ten and eight at most. Both machines are this one, and the
-# module requires keys. What the README does with packages tests/packages tries with packages.
+# The commands of the README and of the admin guide lead, exactly as printed there, from a new
+# key to a mounted disk. They are ten and eight at most. This machine plays both machines, and
+# the module requires keys. tests/packages runs the README's commands with real packages.
 #
 # kernels: 6.12
 # in-turn: yes
@@ -14,12 +14,12 @@ source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 # shellcheck source=tests/lib/commands.sh
 source "$RDMABLK_TOP/tests/lib/commands.sh"
 
-# commands FILE: from "rdmablk key new" to "mount"
+# commands FILE: prints the commands from "rdmablk key new" to "mount"
 commands() {
 	commands_blocks "$1" text | sed -nE '/^(tools\/)?rdmablk key new --name web1 /,/^mount /p'
 }
 
-# here <SCRIPT: the same with the address, the memory and the programs of this machine
+# here <SCRIPT: replaces address, size and paths of programs by those of this machine
 here() {
 	sed -E -e "s/10\.0\.0\.1/$TARGET_ADDR/; s/size = 16G/size = 64M/" \
 		-e 's/^(tools|target)\///; s/ +# .*//'
@@ -33,13 +33,13 @@ rdmablkd() {
 	start_target "$@"
 }
 
-# scp FROM TO: between this machine and itself
+# scp FROM TO: copies between "two" machines, which are this one
 scp() {
 	[[ $2 == root@web1:* || $1 == "root@$TARGET_ADDR:$2"* ]] || fail "scp $1 $2"
 	[[ $1 == root@* ]] || cp -p "$1" "${2#*:}"
 }
 
-# What packages and the service do
+# Stand-ins for packages and the service
 apt() {
 	[[ $* == 'install ./rdmablk_*.deb ./rdmablk-dkms_*.deb' ]] || fail "apt $*"
 }
@@ -56,7 +56,7 @@ systemctl() {
 	esac
 }
 
-# follow FILE MOST: does what it says, with so many commands
+# follow FILE MOST: runs its commands, at most MOST; a disk must be mounted then
 follow() {
 	local script n
 

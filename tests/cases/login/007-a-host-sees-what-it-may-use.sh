@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# rdmablk discover and ping, end to end, without the module: a host sees the exports that it may
-# use, and no other, with size, store and rights, on more than one page, and who uses each of
-# them. It measures messages, READs and WRITEs, and its data come back unchanged. With a wrong key,
-# without one where one is demanded, and with one where none is taken it is refused with the status
-# of the cause, and told what to set where. Nothing of a visit is left, a visit is in the audit log,
-# and neither side shows a byte of a key.
+# rdmablk discover and ping, end to end, without the module. discover lists exactly the exports
+# that the host may use, with size, store and rights, on more than one page, and who uses each
+# of them. ping measures messages, READs and WRITEs, and its data come back unchanged. A wrong
+# key, a missing key, and a key where none is taken are refused with the status of the cause and
+# a text that says what to set where. Nothing of a visit is left, a visit is in the audit log,
+# and neither side prints a byte of a key.
 #
 # kernels: 6.12
 # in-turn: yes
@@ -19,7 +19,7 @@ require jq
 
 AUDIT=/tmp/audit
 
-# configure: "web1" may write disk0 and m1 to m7, "backup" read the file and write "hidden"
+# configure: "web1" may write disk0 and m1 to m7, "backup" may read the file and write "hidden"
 configure() {
 	{
 		printf '[target]\nlisten = %s\naudit = %s\n' "$TARGET_ADDR" $AUDIT
@@ -36,7 +36,7 @@ discover() {
 	"$RDMABLK" discover "$@" "$TARGET_ADDR"
 }
 
-# value NAME KEY: of an export, in the list
+# value NAME KEY: prints a value of an export in the list
 value() {
 	jq -r ".exports[] | select(.name == \"$1\").$2" /tmp/list
 }
@@ -64,7 +64,7 @@ run_expect 0 '^disk0 +16M +512 +memory +- +rw +-$' discover --key web1
 answer_keep discover /tmp/list
 
 # The daemon answers each message, on a path with the MTU of the port. Its adapter answers READs
-# and WRITEs of what it lends.
+# and WRITEs of the lent memory.
 "$RDMABLK" ping --key web1 -c 5 --json "$TARGET_ADDR" >/tmp/ping
 answer_keep ping /tmp/ping
 expect 5 "$(jq .answers /tmp/ping)" "the answers"
@@ -79,7 +79,7 @@ jq -e '0 < .min_ns and .min_ns <= .p50_ns and .p50_ns <= .p99_ns and .p99_ns == 
 run_expect 0 'MTU [0-9]+, packets of [0-9]+ bytes pass; times in microseconds' \
 	"$RDMABLK" ping --key web1 -c 2 "$TARGET_ADDR"
 run_expect 0 '^send +- +3 ' "$RDMABLK" ping --key web1 -c 3 -i 0 --send "$TARGET_ADDR"
-# Data, of a size that is no word's and no packet's, many at once, come back as they were.
+# Many READs and WRITEs at once, of an odd size, return the data unchanged.
 "$RDMABLK" ping --key web1 --blast 1 -s 10001 --depth 8 --json "$TARGET_ADDR" >/tmp/ping
 answer_keep ping /tmp/ping
 jq -e '.rounds > 0 and (.operations | length) == 2 and .operations[1].operation == "read" and
@@ -89,7 +89,7 @@ run_expect 0 'rounds of 1048576 bytes: all that was read is what was written' \
 	"$RDMABLK" ping --key web1 --blast 1 -s 65536 "$TARGET_ADDR"
 run_expect 6 'the target demands a key: --key NAME' "$RDMABLK" ping "$TARGET_ADDR"
 
-# Refusals, each with the status of its cause
+# Each refusal has the status of its cause.
 run_expect 6 'the target demands a key: --key NAME' discover
 run_expect 6 'authentication failed' discover --key stranger
 run_expect 3 'nothere.key: ' discover --key nothere
@@ -106,13 +106,13 @@ expect true "$(value disk0 used_here)" "whether this host uses disk0"
 expect false "$(value disk0 used_elsewhere)" "whether another host does"
 expect false "$(value m1 used_here)" "whether this host uses m1"
 run_expect 3 'this host demands keys \(require_key of the module\)' discover
-# The error about an export that is not there names exports that the host may use.
+# For a missing export the error names exports that the host may use.
 run_expect 3 'no such export; did you mean disk0\?$' \
 	"$RDMABLK" connect --key web1 "$TARGET_ADDR/dsik0"
 run_expect 3 'no such export; there are disk0, file0, m1, m2, m3, m4, m5, m6, m7$' \
 	"$RDMABLK" connect --key web1 "$TARGET_ADDR/hidden"
 
-# The export's name is completed with the key of the command line.
+# Completion of the export's name uses the key of the command line.
 # shellcheck source=tools/completion/rdmablk
 source "$RDMABLK_TOP/tools/completion/rdmablk"
 # shellcheck disable=SC2034 # the function reads them
@@ -122,7 +122,7 @@ expect 7 ${#COMPREPLY[@]} "how many names are completed: ${COMPREPLY[*]}"
 [[ ${COMPREPLY[0]} == "$TARGET_ADDR/m1" ]] || fail "completed: ${COMPREPLY[*]}"
 disconnect
 
-# Nothing is left of the visits, and the log has them.
+# Nothing is left of the visits, and the audit log has them.
 gone() {
 	"$RDMABLK" target sessions --json >/tmp/sessions
 	jq -e '.sessions == []' /tmp/sessions >/dev/null

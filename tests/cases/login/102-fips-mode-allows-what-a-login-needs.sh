@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# In FIPS mode, in which the crypto layer refuses what is not approved, it gives the module
-# all that a login needs, and a disk with a key is written and read back, also after it has
-# proved its key again. The newest kernel is built without that mode.
+# In FIPS mode the crypto layer refuses algorithms that are not approved. It still gives the
+# module everything that a login needs. A disk with a key is written and read back, also after
+# it has proved its key again. The newest kernel is built without FIPS mode.
 #
 # kernels: 6.1 6.12
 # cmdline: fips=1

@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the memory of a host has of its key and of all keys that its logins have derived from
-# it: the whole memory of the machine is searched from outside. A loaded key is there, and so
-# is what a login that waits for GRANT needs. A live disk that has proved its key again has no
-# secret of its logins but the keys of frames, and those of the last proof only. When the disk
-# and the key are gone and the module is unloaded, nothing is found. What to look for the target
-# knows, which is another machine.
+# Which keys a host keeps in memory: its own key, and those that its logins have derived. The
+# whole memory of the initiator's machine is searched from outside, for words that the target's
+# machine knows. A loaded key is found, and so are the keys of a login that waits for GRANT. A
+# live disk that has proved its key again keeps only the frame keys of the last proof. After the
+# disk is disconnected, the key unloaded and the module unloaded, nothing is found.
 #
 # kernels: 6.12
 # long-kernels: 6.1 newest
@@ -22,8 +21,8 @@ source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 KEYLOG=/tmp/keylog
 SHARED=/run/vm/default.key	# in base64
 
-# the_words FILE [OLD]: K and what was derived from it until now, once each, for host_do find;
-# so many keys of frames are old
+# the_words FILE [OLD]: writes K and all words derived from it so far, once each, for host_do
+# find. The first OLD frame keys are marked as old
 the_words() {
 	{
 		echo "K $(cut -d : -f 3 <$KEYS/default.key | base64 -d | head -c 32 |
@@ -38,7 +37,7 @@ serve_logged() {
 	RDMABLK_KEYLOG=$KEYLOG LD_PRELOAD=$PROGRAM start_target --config $HOSTS_CONFIG "$@"
 }
 
-# proved N: a key was proved so often, by logins and by a live disk
+# proved N: whether a key was proved N times, by logins and by a live disk
 proved() {
 	[[ -e $KEYLOG ]] && (($(grep -c '^cipher' $KEYLOG) >= 2 * $1))
 }
@@ -71,13 +70,13 @@ target() {
 	stop_target
 }
 
-# found FILE: how many of its words this machine's memory has, by their uses
+# found FILE: prints how many of the file's words the initiator's memory has, by their uses
 found() {
 	host_do find initiator "$1"
 	sed 's/[- ].*//' "/run/vm/$1.found" | sort | uniq -c | awk '{ print $2 "=" $1 }' | xargs
 }
 
-# live_has WORDS: they are what there is of a live disk
+# live_has WORDS: whether a live disk's memory has exactly these
 live_has() {
 	[[ $(found live) == "$1" ]]
 }
@@ -98,7 +97,7 @@ initiator() {
 	"$RDMABLK" key load $SHARED >/dev/null
 	expect K=1 "$(found loaded)" "what is there of a loaded key"
 
-	# GRANT does not come.
+	# The target does not send GRANT.
 	connect_key >/tmp/connect 2>&1 &
 	connect=$!
 	peer_wait proved "$PATIENCE"
@@ -114,7 +113,8 @@ initiator() {
 	"$RDMABLK" set rdmablk0 --key default
 	peer_set live
 	peer_wait told "$PATIENCE"
-	# The target knows the words before its last message of the proof has come.
+	# The target has written the words before the last message of the proof reaches this
+	# machine.
 	wait_until 60 live_has 'K=1 cipher=2' ||
 		fail "a live disk has '$(found live)'"
 

@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib/guest.sh
 source "$RDMABLK_TOP/tests/lib/guest.sh"
 
-# computes_what_others_do: has the module crypt_test make its checks
+# computes_what_others_do: loads the module crypt_test, whose checks must succeed
 computes_what_others_do() {
 	local test=$RDMABLK_TOP/build/$KERNEL_SERIES/crypt/crypt_test.ko
 	local parameters=/sys/module/crypt_test/parameters depends module
@@ -19,7 +19,7 @@ computes_what_others_do() {
 	insmod "$test"
 	dmesg | grep 'crypt_test: line' || :
 	(($(<$parameters/failed) == 0)) || fail "$(<$parameters/failed) checks have failed"
-	# All the bits of a sealed message alone are 448.
+	# Flipping each bit of a sealed message is 448 checks alone.
 	(($(<$parameters/checks) > 448)) || fail "only $(<$parameters/checks) checks"
 	rmmod crypt_test
 }
@@ -29,7 +29,7 @@ KEYS=/etc/rdmablk/keys
 # shellcheck disable=SC2034 # for the cases
 HOSTS_CONFIG=/tmp/rdmablkd.conf
 
-# make_keys NAME...: on the target; each host has those that it loads
+# make_keys NAME...: makes keys on the target; a host has the keys that it loads
 make_keys() {
 	local name
 
@@ -47,13 +47,13 @@ load_keys() {
 	done
 }
 
-# key_id NAME: its fingerprint
+# key_id NAME: prints the key's fingerprint
 key_id() {
 	"$RDMABLK" key check "$KEYS/$1.key" | grep -oE '[0-9a-f]{16}'
 }
 
-# serve_with_key SIZE [LINE...]: the daemon with the export disk0 for a host that has the key
-# "default", which connect= takes; the key is loaded. Each LINE is one of its [target] section.
+# serve_with_key SIZE [LINE...]: starts the daemon with disk0 for a host that has the key
+# "default", which connect= takes, and loads that key. The LINEs go into the [target] section.
 serve_with_key() {
 	make_keys default
 	{
@@ -66,24 +66,24 @@ serve_with_key() {
 	start_with_key
 }
 
-# start_with_key: the daemon of serve_with_key, once more
+# start_with_key: starts the daemon of serve_with_key again
 start_with_key() {
 	start_target --config $HOSTS_CONFIG
 }
 
-# proofs_more N: hosts have proven their keys again more than N times since the daemon was
-# started; with the line "log-level = debug"
+# proofs_more N: whether hosts have proven their keys again more than N times since the daemon
+# was started; needs the line "log-level = debug"
 proofs_more() {
 	(($(grep -c 'has proven a key again' "$TARGET_LOG" || :) > $1))
 }
 
-# leaves: the disk is not what it was
+# leaves: whether the disk is not live any more
 leaves() {
 	! state_is live 2>/dev/null
 }
 
-# disconnect_while_proving: the target does not answer the new proof of the key that
-# "default" has been set for. The disconnect ends the proof.
+# disconnect_while_proving: sets the key "default" again while the daemon is stopped, so the
+# proof gets no answer. The disconnect ends the proof.
 disconnect_while_proving() {
 	local pid
 
@@ -99,8 +99,8 @@ disconnect_while_proving() {
 
 # --- netlink messages of any shape --------------------------------------------------------
 
-# fuzz_with_keys SEED MESSAGES: nl_fuzz, while the keys of its disks change; with the seed it
-# sends the same again. Then a disk works, nothing is left, and the module goes.
+# fuzz_with_keys SEED MESSAGES: runs nl_fuzz while the keys of its disks change; the same seed
+# sends the same messages. Then a disk works, nothing is left, and the module is unloaded.
 fuzz_with_keys() {
 	local n key begin
 

@@ -3,8 +3,8 @@
 """netlink_key.py connect HOST EXPORT [KEY], set INDEX KEY, or dump FILE: asks the module without
 the tool.
 
-connect and set print the name of the errno, or 0; set has timeouts that are refused. dump writes all bytes of all attributes that the
-module has of its disks.
+connect and set print the name of the errno, or 0. set also has timeouts that do not go together,
+so it is refused. dump writes all bytes of all attributes of the module's disks to FILE.
 """
 
 import os
@@ -16,7 +16,7 @@ import rdmablknl as nl	# noqa: E402, from there
 
 
 def main(what, *args):
-    """Does it."""
+    """Sends the request, and prints or writes the answer."""
     link = nl.Netlink()
     if what == "connect":
         host, export, *key = args

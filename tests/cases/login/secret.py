@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""secret.py KEYFILE... -- FILE...: is anything of the keys in the files?
+"""secret.py KEYFILE... -- FILE...: do the files have bytes of the keys?
 
-Prints the names of files that have four bytes of a key in a row, as they are, in
-hexadecimal with or without something between the bytes, or in base64. Status 1 if there are any.
+Prints the names of files that have four bytes of a key in a row: raw, in hexadecimal with or
+without separators between the bytes, or in base64. Status 1 if there are any.
 """
 
 import base64
@@ -20,12 +20,12 @@ def read(name):
 
 
 def windows(data, size):
-    """All parts of that size."""
+    """All parts of the data with that size."""
     return [data[begin:begin + size] for begin in range(len(data) - size + 1)]
 
 
 def is_shown(secret, data):
-    """Whether anything of the secret is in the data."""
+    """Whether the data has a part of the secret."""
     text = base64.b64encode(secret).rstrip(b"=")
     digits = re.sub(rb"[ :,-]|0[xX]", b"", data).lower()
     return any(part in data for part in windows(secret, WINDOW)) or \

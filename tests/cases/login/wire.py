@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """wire.py capture IFACE FILE: keeps all RoCE packets of an interface, until SIGTERM.
-wire.py regions FILE: address and key of the region that READs and WRITEs name.
-wire.py control FILE OUT: what passed on control queues and in messages of rdma_cm, to OUT.
-wire.py bare FILE: types of messages that have no seal, of those that follow a PROOF.
-wire.py recorded FILE OUT: what the initiator said on the first control queue, to OUT.
-wire.py clear FILE HEX...: those of the words that OUT of "control" has, in either byte order.
-wire.py data FILE ADDR: packets that reached data queues at ADDR; and requests to join there.
+wire.py regions FILE: prints address and key of the region that READs and WRITEs name.
+wire.py control FILE OUT: writes the messages of control queues and of rdma_cm to OUT.
+wire.py bare FILE: prints types of messages that follow a PROOF and have no seal.
+wire.py recorded FILE OUT: writes the initiator's messages of the first control queue to OUT.
+wire.py clear FILE HEX...: prints the words that FILE, OUT of "control", has, in any byte order.
+wire.py data FILE ADDR: prints numbers of packets to data queues, and of joins, at ADDR.
 
 Messages of the control queue are one packet each.
 """
@@ -27,7 +27,7 @@ KIND = 8		# offset in the private data of a connection request
 
 
 def capture(iface, path):
-    """Until SIGTERM."""
+    """Writes packets to the file until SIGTERM."""
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
     sock.bind((iface, 0))
@@ -41,7 +41,7 @@ def capture(iface, path):
             try:
                 frame = sock.recv(65536)
             except socket.timeout:
-                # Packets that came before the signal are taken.
+                # Packets that came before the signal are still in the socket.
                 if ended:
                     return
                 continue
@@ -64,7 +64,7 @@ class Packet:
         self.payload = frame[bth + 12:begin + length - 4 - pad]
 
     def type(self):
-        """That of a message of the control queue, if it can be one."""
+        """The type of a message of the control queue; None if it cannot be one."""
         if self.opcode != SEND_ONLY or len(self.payload) < 16:
             return None
         kind, length = struct.unpack("<HH", self.payload[:4])
@@ -72,7 +72,7 @@ class Packet:
 
 
 def packets(path):
-    """All of a capture, in their order."""
+    """All packets of a capture, in order."""
     with open(path, "rb") as file:
         data = file.read()
     at = 0
@@ -85,12 +85,12 @@ def packets(path):
 
 
 def controls(path):
-    """Address and number of each end of a control queue."""
+    """Address and queue pair number of each end of a control queue."""
     return {(p.to, p.qpn) for p in packets(path) if p.type() in (HELLO, CHALLENGE)}
 
 
 def regions(path):
-    """The lowest address of each key."""
+    """Prints the lowest address of each key."""
     found = {}
     for packet in packets(path):
         if packet.opcode in HAVE_ADDRESS:
@@ -101,7 +101,7 @@ def regions(path):
 
 
 def control(path, out):
-    """Messages, one behind the other."""
+    """Writes messages one behind the other."""
     ends = controls(path)
     with open(out, "wb") as file:
         for packet in packets(path):
@@ -111,7 +111,7 @@ def control(path, out):
 
 
 def bare(path):
-    """Types."""
+    """Prints types of messages without a seal."""
     ends, proven, sealed = controls(path), False, 0
     for packet in packets(path):
         if (packet.to, packet.qpn) not in ends or packet.opcode > SEND_LAST:
@@ -125,7 +125,7 @@ def bare(path):
 
 
 def recorded(path, out):
-    """Messages. Each says how long it is."""
+    """Writes messages. Each one has its length in its header."""
     end = None
     with open(out, "wb") as file:
         for packet in packets(path):
@@ -136,7 +136,7 @@ def recorded(path, out):
 
 
 def clear(path, *words):
-    """The words that are there."""
+    """Prints the words that are in the file."""
     with open(path, "rb") as file:
         data = file.read()
     for word in words:
@@ -146,7 +146,7 @@ def clear(path, *words):
 
 
 def data_queues(path, addr):
-    """Numbers."""
+    """Prints the number of packets to data queues, and of requests to join."""
     ends = controls(path)
     reached = joins = 0
     for packet in packets(path):

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Under load, all packets of one direction vanish, and packets get lost in bursts: no request
-# fails, the disk comes back when it was lost, and holds what a disk may hold. The black hole
-# hits a disk in memory: its counters say that requests were tried again until retries were used
-# up. The bursts hit that of a file without a cache, whose commands are on the wire, too, and whose
-# medium has all of it once it was flushed: the counters of the network say that packets were lost.
-# Among the long tests each disk meets both. What else becomes of packets is network/106.
+# Under load, all packets of one direction vanish, and packets get lost in bursts. No request
+# fails, the disk comes back after a loss of the connection, and its contents are legal. The
+# black hole hits a disk of a memory store: its counters show that requests were retried until
+# the retries were used up. The bursts hit a disk of an uncached file, whose commands are on the
+# wire, too. The medium has all flushed data, and the counters of the network show lost packets.
+# In the long tests each disk meets both faults. network/106 has more faults of packets.
 #
 # net: veth
 # quick: yes

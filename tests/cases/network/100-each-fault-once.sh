@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Each fault of tests/lib/faults.sh, once, for two seconds, on an otherwise healthy
-# disk under load: the disk is live afterwards and goes on, no request has failed, and
-# what is on it is what a disk may hold. With a disk in memory, and with that of a file,
-# with a cache and without, whose medium has what was flushed whenever the daemon ends, and
-# all of it after another flush.
+# Each fault of tests/lib/faults.sh, once, for two seconds, on an otherwise healthy disk under
+# load. Afterwards the disk is live and goes on, no request has failed, and its contents are
+# legal. The stores are a memory store, a cached file and an uncached file. The medium of a file
+# has all flushed data whenever the daemon ends, and all of the data after another flush.
 #
 # kernels: 6.1 6.12 newest
 # net: veth
@@ -30,7 +29,7 @@ once() {
 	fault_end "$1"
 }
 
-# each_once FAULT...: looked at every eight
+# each_once FAULT...: checks the contents after every eight faults
 each_once() {
 	local fault n=0
 
@@ -44,7 +43,7 @@ each_once() {
 	((n % 8 == 0)) || expect_legal
 }
 
-# with_zeroes FAULT...: while zeroes are written and space is given back
+# with_zeroes FAULT...: the same while WRITE ZEROES and DISCARD are under way
 with_zeroes() {
 	local fault
 

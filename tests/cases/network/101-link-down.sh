@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Under load, the link is down for 1 and 10 seconds at the target's end and at the
-# initiator's, and for 120 seconds at the target's: I/O is held as long as it takes, and when
-# the link is back the disk is, by itself.
+# Under load, the link is down for 1 and 10 seconds at the target's end and at the initiator's,
+# and for 120 seconds at the target's. I/O is held until the link is back; then the disk comes
+# back by itself.
 #
 # kernels: 6.1 6.12 newest
 # net: veth
@@ -12,7 +12,7 @@
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 
-# A link that is down for two minutes is no hang.
+# A task that waits for two minutes is not reported as hung.
 hung_task_after 600
 net_shaped
 load_module

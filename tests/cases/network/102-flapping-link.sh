@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A wire that carries nothing every other 0.3 s, for half a minute, and a link that goes
-# down and up again as soon as that is noticed, ten times, under load: I/O is held and goes
-# on, no request fails, tries do not pile up, and what is left is one session.
+# Under load, a wire carries nothing every other 0.3 s for half a minute; then a link goes down
+# ten times, and up again as soon as the loss is noticed. I/O is held and goes on, no request
+# fails, tries do not pile up, and one session is left.
 #
 # kernels: 6.1 6.12 newest
 # net: veth
@@ -16,7 +16,7 @@ cm_ids() {
 	rdma resource show | grep -oE 'cm_id [0-9]+' | awk '{ n += $2 } END { print n }'
 }
 
-# look_at_ids: how many there are while it happens
+# look_at_ids: updates the highest number of cm_ids seen
 look_at_ids() {
 	local now
 
@@ -50,7 +50,7 @@ for _ in {1..10}; do
 done
 fault_settled
 echo "reconnects: $(attribute reconnects), cm_ids: $ids, at most $most"
-# An old session that is being fenced, and a login that is given up
+# An old session may still be fenced, and a login may be given up, at the same time.
 ((most <= 4 * ids)) || fail "$most cm_ids"
 expect_well
 (($(attribute reconnects) > 0)) || fail "the link was never missed"

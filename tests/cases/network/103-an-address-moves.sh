@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The initiator's address moves to another of its devices, the target's to another of
-# the target, and both back, under load: the disk goes on by way of the device that has
-# the address.
+# Under load, the initiator's address moves to another of its devices, the target's address to
+# another of the target's, and both move back. The disk comes back by the devices that have the
+# addresses.
 #
 # kernels: 6.12
 # net: veth
@@ -12,8 +12,8 @@
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 
-# moves ADDR FROM TO INITIATOR TARGET: once the loss has been noticed, from one device to
-# another; the disk comes back by way of those that have the two addresses then
+# moves ADDR FROM TO INITIATOR TARGET: removes the address from one device and, when the loss is
+# noticed, adds it to another one. The disk comes back by the devices INITIATOR and TARGET
 moves() {
 	local before
 
@@ -33,7 +33,7 @@ moves() {
 
 net_switch || fail "no switch"
 load_module
-# A daemon that listens on one address stays with the device which had it.
+# A daemon that listens on one address stays with that address's first device, so listen on all.
 LISTEN=0.0.0.0 serve 8M
 connect_patient
 expect rv0 "$(attribute ibdev)" "the device"

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # IPsec below Soft-RoCE, by the commands of Documentation/recipes/encrypt.rst. Two machines
-# encrypt what they send to each other: a capture of the wire shows ESP in both directions and
-# not one packet to port 4791, and not the data. Before that, the same capture shows the data
-# in clear, so the look finds what it looks for. An initiator without the key gets no
-# connection.
+# encrypt what they send to each other: a capture of the wire has ESP in both directions, no
+# packet to port 4791, and none of the data. Before that, the same search finds the data in
+# clear, so the search works. An initiator without the key gets no connection.
 #
 # net: two
 # kernels: 6.12
@@ -20,7 +19,7 @@ TEXT=rdmablk-plain-text-
 # shellcheck disable=SC2034 # the page's commands use it
 KEY=0x$(printf '%02x' {1..20})
 
-# capture NAME: what eth0 sends and receives from now on
+# capture NAME: records what eth0 sends and receives from now on
 capture() {
 	tcpdump -i eth0 -s 0 -U -w "/tmp/$1" 2>/tmp/tcpdump &
 	CAPTURE=$!
@@ -33,17 +32,17 @@ capture_end() {
 	wait "$CAPTURE" || :
 }
 
-# packets NAME FILTER: how many
+# packets NAME FILTER: prints the number of matching packets
 packets() {
 	tcpdump -r "/tmp/$1" "$2" 2>/dev/null | wc -l
 }
 
-# clear_text NAME: how often the data is in the capture
+# clear_text NAME: prints how often the data is in the capture
 clear_text() {
 	grep -ac "$TEXT" "/tmp/$1" || :
 }
 
-# encrypt A B [SED]: the page's commands, with the own address and the peer's
+# encrypt A B [SED]: runs the page's commands with the own address A and the peer's address B
 encrypt() {
 	local script
 
@@ -56,7 +55,7 @@ encrypt() {
 	eval "$script"
 }
 
-# write_text: data that is easy to find, through the disk
+# write_text: writes data that is easy to find to the disk
 write_text() {
 	printf "$TEXT%.0s" {1..4096} >/tmp/text
 	truncate -s 65536 /tmp/text
@@ -69,7 +68,7 @@ target() {
 	serve 16M
 	peer_set ready
 	peer_wait clear "$PATIENCE"
-	# The two spi exchanged on one host
+	# On one of the hosts the two spi change places.
 	encrypt "$TARGET_ADDR" "$INITIATOR_ADDR" 's/0x101/0x1/; s/0x102/0x101/; s/0x1 /0x102 /'
 	peer_set encrypting
 	peer_wait over "$PATIENCE"

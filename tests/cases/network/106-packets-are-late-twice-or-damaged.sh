@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Under load, packets come twice, overtake one another, are damaged, take their time, and vanish
-# altogether in one direction and in the other: no request fails, the disk comes back whenever
-# it was lost, and holds what a disk may hold. The counters of the network say that each of
-# these really happened. So it is with a disk in memory and with that of a file without a
-# cache; network/100 does the same to a file with a cache.
+# Under load, packets are duplicated, reordered, damaged and delayed, and all packets of one
+# direction vanish, then all of the other. No request fails, the disk comes back after each loss
+# of the connection, and its contents are legal. The counters of the network prove that each of
+# these faults happened. The stores are a memory store and an uncached file; network/100 has a
+# cached file.
 #
 # net: veth
 # timeout: 600

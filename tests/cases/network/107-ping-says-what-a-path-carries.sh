@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A network that carries smaller packets than its ends believe loses the large ones alone. "rdmablk
-# ping" says how large a packet may be, whichever direction loses them, and ends with the status
-# of a target that cannot be reached. When the network carries them all, it says the MTU.
+# A network carries smaller packets than its ends believe, so large packets are lost. "rdmablk
+# ping" prints how large a packet may be, whichever direction loses the large ones, and ends
+# with the status of an unreachable target. When the network carries all packets, it prints the
+# MTU.
 #
 # net: veth
 
@@ -15,7 +16,7 @@ ping_target() {
 	"$RDMABLK" ping --timeout 3 "$@" "$TARGET_ADDR"
 }
 
-# carries BYTES DEV: no longer IP packets of RoCE arrive at it
+# carries BYTES DEV: drops RoCE packets longer than BYTES that arrive at DEV
 carries() {
 	nft -f - <<-END
 	table ip narrow {

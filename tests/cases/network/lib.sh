@@ -21,20 +21,20 @@ fault_gone() {
 	store_check_flushed
 }
 
-# connect_patient [OPTION...]: a disk that waits for ever, and notices soon
+# connect_patient [OPTION...]: connects a disk that never gives up, and notices a loss soon
 connect_patient() {
 	connect --dev-loss-tmo off --keep-alive-tmo 2 --reconnect-delay 1 \
 		--ack-timeout 15 "$@"
 }
 
-# expect_well [N]: live, and goes on; no request has failed
+# expect_well [N]: the disk is live, the writer goes on, and no request has failed
 expect_well() {
 	wait_state live
 	history_progress "${1:-50}"
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# expect_legal: what is on the disk and in its store
+# expect_legal: ends the round; the contents of the disk and of its store are legal
 expect_legal() {
 	history_stop
 	grep -q ' writes, 0 failed; .* reads, 0 failed; .* flushes, 0 failed' \
@@ -42,7 +42,7 @@ expect_legal() {
 	store_check
 }
 
-# counters DEV NAME...: their sum
+# counters DEV NAME...: prints the sum of the device's counters
 counters() {
 	local dir=/sys/class/infiniband/$1/ports/1/hw_counters name sum=0
 
@@ -53,13 +53,13 @@ counters() {
 	echo $sum
 }
 
-# qdisc DEV KEY: of its queueing discipline
+# qdisc DEV KEY: prints a value of the device's queueing discipline
 qdisc() {
 	tc -j -s qdisc show dev "$1" | jq -r ".[0].$2"
 }
 
-# hung_task_after SECONDS: a task that waits for less is not reported, as I/O that is held
-# for long is not hung
+# hung_task_after SECONDS: the kernel reports a hung task only after that time, because I/O may
+# be held for long
 hung_task_after() {
 	echo "$1" >/proc/sys/kernel/hung_task_timeout_secs
 }

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of network in which something becomes of packets, until the counters of the
-# network have seen it. They define through_STORE, what happens to a disk of that store.
+# For the cases of network with faults of packets. Each fault lasts until the counters of the
+# network show it. The cases define through_STORE, the faults for a disk of that store.
 
 # shellcheck source=tests/cases/network/lib.sh
 source "$RDMABLK_TOP/tests/cases/network/lib.sh"
 
-# dropped, doubled, gaps, queued: there was that, or more of it than before
+# dropped, doubled, gaps, queued: whether the counters show the fault, compared with before
 dropped() {
 	(($(qdisc v0 drops) > drops[0] && $(qdisc v1 drops) > drops[1]))
 }
@@ -24,7 +24,7 @@ queued() {
 	(($(qdisc v0 backlog) > 0 && $(qdisc v1 backlog) > 0))
 }
 
-# shaped EVIDENCE WHAT...: on both ends, until that has been seen
+# shaped EVIDENCE WHAT...: shapes both ends until the function EVIDENCE is true
 shaped() {
 	case $1 in
 	dropped) drops=("$(qdisc v0 drops)" "$(qdisc v1 drops)") ;;
@@ -38,7 +38,7 @@ shaped() {
 	echo "${*:2}: $SECONDS s"
 }
 
-# black_hole DEV
+# black_hole DEV: drops all packets that DEV sends, until the loss is noticed
 black_hole() {
 	local before errors
 
@@ -53,12 +53,12 @@ black_hole() {
 	echo "black hole $1: $SECONDS s"
 }
 
-# round STORE: a disk whose history is legal after all that
+# round STORE: runs the faults on a disk of this store; its history must be legal
 round() {
 	echo "$1"
 	store_make "$1" 8388608
 	fault_serve
-	# Where no keep-alive is that early it is the transport that notices.
+	# With a long keep-alive timeout the transport notices the loss.
 	if [[ $1 == memory ]]; then
 		connect_patient --keep-alive-tmo 20
 	else

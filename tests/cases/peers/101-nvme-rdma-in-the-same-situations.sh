@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What Documentation/reliability.rst says of nvme-rdma and the kernel's target, as
-# they are on this kernel: a write that timed out and was tried again lands a second
-# time after a newer write, when its packets were late; a target whose memory has lost
-# its contents serves zeroes; a disk whose RDMA device is removed is gone, and does not
-# come back with it. When one of these fails the document is out of date.
+# Documentation/reliability.rst describes nvme-rdma and the kernel's target. On this kernel its
+# claims hold: a write whose packets were late, which timed out and was tried again, lands a
+# second time after a newer write; a target whose memory has lost its contents serves zeroes; a
+# disk whose RDMA device is removed is gone, and does not come back with it. If one of these
+# checks fails, the document is out of date.
 #
 # kernels: 6.12
 # net: veth
@@ -22,7 +22,7 @@ NVME=/dev/nvme0n1
 STORE=/dev/store0
 NVMET=/sys/kernel/config/nvmet
 
-# A RAM disk that can be looked at from the target's side
+# The namespace is a RAM disk that the test can read at the target.
 nvmet_up() {
 	modprobe null_blk nr_devices=0
 	modprobe -a nvmet nvmet-rdma nvme-rdma
@@ -58,8 +58,8 @@ port_up() {
 	ln -s $NVMET/subsystems/peer $NVMET/ports/1/subsystems/peer
 }
 
-# What becomes of a target's memory when its machine is started again: the same
-# namespace, identified by the same UUID, on a RAM disk that is empty.
+# Imitates a restart of the target's machine: the same namespace with the same UUID, on an empty
+# RAM disk.
 lose_contents() {
 	rm $NVMET/ports/1/subsystems/peer
 	echo 0 >$NVMET/subsystems/peer/namespaces/1/enable
@@ -96,7 +96,7 @@ disk_is() {
 	dd if=$NVME bs=4k count=1 iflag=direct status=none | cmp -s - "$1"
 }
 
-# With multipath support requests time out on the queue of the only path.
+# With multipath support, requests time out on the queue of the only path.
 io_timeout() {
 	local queue
 
@@ -115,7 +115,7 @@ stale_write() {
 	writer=$!
 	wait_until "$PATIENCE" packets_wait || fail "nothing is held back"
 	nvme_wait connecting
-	# The disconnect requests of the old connections are among what waits.
+	# The disconnect requests of the old connections are held, too.
 	held=$(packets_held)
 	hold_packets 0
 	nvme_wait live

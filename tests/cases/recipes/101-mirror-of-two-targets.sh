@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/mirror.rst: md RAID 1 over two targets. One is killed under load: the
-# array goes on, takes the disk back, and copies only what was written meanwhile. One loses
-# what it had not flushed: after all of it was copied both halves are equal. All that fsync has
-# promised is in both.
+# Documentation/recipes/mirror.rst: md RAID 1 over two targets. One target is killed under load:
+# the array goes on, takes the disk back, and copies only the data written meanwhile. Then one
+# target loses unflushed data: after a full copy both halves are equal. Both have all that fsync
+# has promised.
 #
 # kernels: 6.12
 # timeout: 600

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/thin-backup.rst: a thin volume at the target is a disk whose file system
-# is in use. A backup by a snapshot has all files, and all that fsync had promised when the file
-# system was frozen; the pool gets back what is trimmed; a killed daemon costs nothing.
+# Documentation/recipes/thin-backup.rst: a thin volume at the target is the disk of a mounted
+# file system. A backup by a snapshot has all files, and all that fsync had promised when the
+# file system was frozen. The pool gets trimmed space back. A killed daemon costs nothing.
 #
 # kernels: 6.12
 # timeout: 600

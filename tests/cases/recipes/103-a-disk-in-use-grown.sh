@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Documentation/recipes/grow.rst: disks in use grow with their files and logical volumes, and so
-# does what is on them: ext4, xfs, LVM with ext4, an md mirror. A daemon that is killed before
-# it is told of the larger file finds it by itself.
+# do ext4, xfs, LVM with ext4, and an md mirror on them. A daemon that is killed before it is
+# told of the larger file finds it by itself.
 #
 # kernels: 6.12
 # mem: 1536
@@ -13,7 +13,7 @@
 source "$RDMABLK_TOP/tests/cases/recipes/lib.sh"
 require lvm mdadm mkfs.ext4 mkfs.xfs resize2fs xfs_growfs
 
-# mounted DIR: its size in MiB
+# mounted DIR: prints the size of the file system in MiB
 mounted() {
 	df --output=size -BM "$1" | tail -n 1 | tr -d ' M'
 }

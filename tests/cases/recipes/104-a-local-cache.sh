@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/cache.rst: a local disk in front of one of another machine. With dm-cache
-# in writethrough mode reads that hit go on while the target is lost, and it has each write. With
-# dm-writecache writes go on meanwhile, and an fsync waits; after the end of the cache the target
-# has everything.
+# Documentation/recipes/cache.rst: a local disk as a cache of a remote one. With dm-cache in
+# writethrough mode reads that hit the cache go on while the target is lost, and the target has
+# each write. With dm-writecache writes go on meanwhile, and an fsync waits; after the cache is
+# removed the target has everything.
 #
 # kernels: 6.12
 # timeout: 600

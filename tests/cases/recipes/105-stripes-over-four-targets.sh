@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/stripe.rst: md RAID 10 over four targets goes on when one is killed under
-# load, and is whole again when a fifth has taken its place. RAID 0 and LVM stripes over four
-# targets wait while one is away. All that fsync has promised is there.
+# Documentation/recipes/stripe.rst: md RAID 10 over four targets goes on when one target is
+# killed under load, and is whole again when a fifth target has replaced it. RAID 0 and LVM
+# stripes over four targets wait while one target is away. All that fsync has promised is there.
 #
 # kernels: 6.12
 # timeout: 900

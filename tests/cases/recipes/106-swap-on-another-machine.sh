@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/swap.rst: a group of programs uses more memory than it may have;
-# part of the rest is in zswap, part on the disk. The daemon is killed, and later back with its
-# arena: nobody is killed, and each page is what it was.
+# Documentation/recipes/swap.rst: a group of programs uses more memory than it may have. Part of
+# the rest is in zswap, part on the disk. The daemon is killed, and later started again with its
+# arena: no program is killed, and each page has its contents.
 #
 # kernels: 6.12
 # timeout: 600
@@ -16,7 +16,7 @@ require mkswap swapon
 
 GROUP=/sys/fs/cgroup/batch
 
-# stat_of KEY: of the group
+# stat_of KEY: prints a value of the group's memory.stat
 stat_of() {
 	awk -v key="$1" '$1 == key { print $2 }' $GROUP/memory.stat
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Documentation/recipes/replace-target.rst: files, notes, configuration and address of a target
-# move to another machine under load. The disk goes on there, no request fails, all that fsync
-# has promised is in the new machine's file, and nothing more gets into the old one's. Then that
-# machine is lost, and its disks move to a third one: the disk is live again there, too, as
-# everything had been flushed.
+# move to another machine under load. The disk goes on there, no request fails, the new
+# machine's file has all that fsync has promised, and the old machine's file changes no more.
+# Then the new machine is lost, and its disks move to a third one: the disk is live again there,
+# too, because all data had been flushed.
 #
 # kernels: 6.12
 # timeout: 900

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/move-export.rst: LVM moves a file system that is in use from one target
-# to another. The second one hangs meanwhile: all waits, and goes on with it. Afterwards the
-# first target is not needed any more, and files and all that fsync has promised are there.
+# Documentation/recipes/move-export.rst: LVM moves a mounted file system from one target to
+# another. The second target hangs meanwhile: everything waits, and goes on with it. Afterwards
+# the first target is not needed any more, and files and all that fsync has promised are there.
 #
 # kernels: 6.12
 # timeout: 600

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Documentation/recipes/postgresql.rst: pgbench runs while the daemon is killed twice, and each
-# transaction succeeds. Then the disk fails, because its target may have lost what was not
-# flushed: the server stops, and has each committed transaction after its restart.
+# transaction succeeds. Then the disk fails, because its target may have lost unflushed data:
+# the server stops, and has each committed transaction after its restart.
 #
 # kernels: 6.12
 # mem: 1536
@@ -24,7 +24,7 @@ as_postgres() {
 	(cd / && runuser -u postgres -- "$@")
 }
 
-# rows: transactions of pgbench in the database
+# rows: prints the number of pgbench's transactions in the database
 rows() {
 	as_postgres psql -Atc 'SELECT count(*) FROM pgbench_history' postgres
 }
@@ -42,7 +42,8 @@ bench_progress() {
 	! bench_over || fail "pgbench has ended: $(</tmp/bench)"
 }
 
-# servers: its processes. A runuser whose child is stopped stops itself, and nobody continues it.
+# servers: prints the server's processes, without runuser, which stops itself when its child is
+# stopped and would never be continued
 servers() {
 	pgrep -u postgres -x postgres || :
 }
@@ -51,7 +52,7 @@ server_is_gone() {
 	[[ ! $(servers) ]]
 }
 
-# write_unflushed: what nobody flushes, as the server stands still
+# write_unflushed: writes data that stays unflushed, because the server is stopped
 write_unflushed() {
 	dd if=/dev/zero of=/pgdata/scribble bs=4k count=16 oflag=direct conv=notrunc status=none
 	[[ $(status unflushed) == true ]]
@@ -85,7 +86,7 @@ grep -q "actually processed: $((CLIENTS * TURNS))/$((CLIENTS * TURNS))\$" /tmp/b
 	fail "pgbench: $(</tmp/bench)"
 still_live
 
-# The target loses the file's page cache, as far as the disk can tell.
+# For the disk it looks as if the target had lost the file's page cache.
 dd if=/dev/zero of=/pgdata/scribble bs=64k count=1 conv=fsync status=none
 as_postgres pgbench -n -c $CLIENTS -T 600 postgres >/tmp/bench 2>&1 &
 BENCH=$!

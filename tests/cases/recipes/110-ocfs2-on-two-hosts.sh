@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Documentation/recipes/ocfs2.rst: two hosts have one OCFS2 mounted, on a shared export. Each sees
-# what the other writes. The daemon is killed while one writes: both go on, and the other has all
-# that fsync has promised. In the end the file system is clean. The target's machine is the
-# second host, too.
+# Documentation/recipes/ocfs2.rst: two hosts have one OCFS2 mounted, on a shared export. Each
+# sees what the other writes. The daemon is killed while one host writes: both go on, and the
+# other host has all that fsync has promised. At the end the file system is clean. The target's
+# machine is also the second host.
 #
 # kernels: 6.12
 # net: two

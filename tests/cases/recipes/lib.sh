@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of recipes: each runs the commands of a page of Documentation/recipes as they
-# stand there, and proves what the page says. One machine is the initiator and all targets:
-# target N has the address 10.99.0.N, where the pages have 10.0.0.N, and a daemon, a control
-# socket, a state directory and a directory for files of its own.
+# For the cases of recipes: each runs the commands of a page of Documentation/recipes exactly as
+# printed there, and proves the claims of the page. One machine is the initiator and all
+# targets: target N has the address 10.99.0.N in place of the pages' 10.0.0.N, and a daemon, a
+# control socket, a state directory and a directory for files of its own.
 #
 #	recipe NAME [SED]...	the page, and what else differs here, sizes mostly
 #	target_start N		the daemon of target N
@@ -37,7 +37,7 @@ recipe() {
 	done
 }
 
-# here <SCRIPT: the same with the addresses and directories of this machine
+# here <SCRIPT: replaces addresses and directories by those of this machine
 here() {
 	sed -E -e 's/10\.0\.0\./10.99.0./g' -e "s,/srv/,/srv/$AT/,g" "${CHANGES[@]}"
 }
@@ -65,8 +65,8 @@ recipe_end() {
 
 # --- the machines ---------------------------------------------------------------------
 
-# machines N [MIB [TYPE]]: the addresses of targets 1 to N, where the network has two, and for
-# their files, together, a file system on a RAM disk
+# machines N [MIB [TYPE]]: adds addresses for targets 3 to N, because the network has two, and
+# makes one file system on a RAM disk for the files of all targets
 machines() {
 	local n
 
@@ -88,7 +88,7 @@ on() {
 	TARGET_PID=${PIDS[$1]:-} TARGET_LOG=/run/target$1/log TARGET_ADDR=10.99.0.$1
 }
 
-# target_start N: with the exports that were saved, and one that nobody uses
+# target_start N: starts the daemon of target N with its saved exports, and one spare export
 target_start() {
 	local dir=/run/target$1
 
@@ -135,12 +135,12 @@ fails_io() {
 	[[ $(attribute io_failing "$1") == 1 ]]
 }
 
-# sum_of DIR: names and contents
+# sum_of DIR: prints a checksum of all names and contents
 sum_of() {
 	(cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum)
 }
 
-# disk_writes N: bytes that were written to a disk so far
+# disk_writes N: prints how many bytes were written to the disk so far
 disk_writes() {
 	local fields
 
@@ -150,7 +150,8 @@ disk_writes() {
 
 # --- writers with fsync -------------------------------------------------------------------
 
-# durable_start DEVICE BYTES: until a request fails; what fsync has promised is in a log
+# durable_start DEVICE BYTES: starts a writer, which writes until a request fails and logs what
+# fsync has promised
 durable_start() {
 	DURABLE_OF=$1 DURABLE_BYTES=$2
 	: >/dev/shm/durable
@@ -176,7 +177,7 @@ durable_more() {
 	! durable_lives || (($(durable_fsyncs) >= $1))
 }
 
-# durable_progress [N]: N more fsyncs return
+# durable_progress [N]: waits until N more fsyncs have returned
 durable_progress() {
 	wait_until "$PATIENCE" durable_more $(($(durable_fsyncs) + ${1:-20})) ||
 		fail "no fsync returns"
@@ -189,7 +190,7 @@ durable_stop() {
 	wait "$DURABLE_PID" || :
 }
 
-# durable_in FILE: it has all that was promised
+# durable_in FILE: the file has all that fsync has promised
 durable_in() {
 	python3 "$DURABLE" check "$1" "$DURABLE_BYTES" /dev/shm/durable fsynced ||
 		fail "$1 lacks something that fsync has promised"

@@ -139,7 +139,7 @@ static void test_new_pairs(struct rdmablk_crypt *a, struct rdmablk_crypt *b)
 	check(memcmp(point[0], point[2], sizeof(point[0])));
 }
 
-/* What a peer may send in place of a point of the curve. */
+/* What a peer may send instead of a point of the curve */
 static void test_bad_points(struct rdmablk_crypt *c)
 {
 	u8 point[RDMABLK_CRYPT_POINT], secret[RDMABLK_CRYPT_SECRET];
@@ -156,7 +156,10 @@ static void test_bad_points(struct rdmablk_crypt *c)
 		point[bit / 8] ^= 1 << bit % 8;
 		check(rdmablk_crypt_share(c, point, secret));
 	}
-	/* A point whose X is small, so X plus the prime of the field fits, too, and is no X. */
+	/*
+	 * A point with a small X. X plus the prime of the field still fits, and is not a
+	 * valid X.
+	 */
 	from_hex(point + RDMABLK_CRYPT_SECRET,
 		 "459243b9aa581806fe913bce99817ade11ca503c64d9a3c533415c083248fbcc",
 		 RDMABLK_CRYPT_SECRET);
@@ -176,10 +179,10 @@ static void p256_point(u8 *point, const char *x, const char *y)
 }
 
 /*
- * Unusual keys of both sides, the point beside each, and what is no point. The module lets the
- * kernel choose private keys; the kernel refuses some of these. It takes none above the order
- * of the curve less 3. Linux 6.1 refuses three more, because it compares their bytes in the
- * wrong order.
+ * Unusual keys of both sides, each with its point, and values that are not points. The
+ * module lets the kernel choose private keys; the kernel refuses some of these. It takes no
+ * private key above the order of the curve less 3. Linux 6.1 refuses three more, because it
+ * compares their bytes in the wrong order.
  */
 static void test_p256_cases(struct rdmablk_crypt *c)
 {
