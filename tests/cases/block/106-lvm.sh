@@ -9,7 +9,7 @@
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 require lvm mkfs.ext4
 
-# Nothing but the kernel makes nodes here.
+# udev does not run here, so only the kernel makes device nodes.
 export DM_DISABLE_UDEV=1
 export LVM_SUPPRESS_FD_WARNINGS=1
 

@@ -14,7 +14,7 @@
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require cryptsetup mkfs.ext4 resize2fs jq
 
-# Nothing but the kernel makes nodes here.
+# udev does not run here, so only the kernel makes device nodes.
 export DM_DISABLE_UDEV=1
 TEXT=rdmablk-plain-text-
 PLAIN=/dev/mapper/secret

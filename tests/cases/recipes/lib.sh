@@ -17,7 +17,7 @@ source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 # shellcheck source=tests/lib/commands.sh
 source "$RDMABLK_TOP/tests/lib/commands.sh"
 
-# Nothing but the kernel makes nodes here.
+# udev does not run here, so only the kernel makes device nodes.
 export DM_DISABLE_UDEV=1 LVM_SUPPRESS_FD_WARNINGS=1 MDADM_NO_UDEV=1
 
 RECIPE_COMMANDS=14	# at most, in a page

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon with a kept arena is killed, stopped for longer than a keep-alive, and
-# shut down, under load that verifies what it reads: no request fails, none is
-# lost, and the disk comes back by itself each time. The same when the
-# administrator asks for a new connection, and when two disks are lost at once. Held
-# requests count as posted again, and their latency includes the outage.
+# A daemon with a kept arena is killed, stopped for longer than the keep-alive timeout, and shut
+# down, under load that verifies what it reads. No request fails, no data is lost, and the disk
+# comes back by itself each time. The same holds when the administrator asks for a new
+# connection, and when two disks are lost at once. Held requests count as posted again, and
+# their latency includes the outage.
 #
 # net: veth
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# Answers take their time, so that each outage finds requests in flight.
+# Answers are delayed, so that each outage finds requests in flight.
 net_shaped
 net_shape v1 delay 10ms
 load_module
@@ -39,7 +39,7 @@ expect_back 2
 expect 'no error' "$(attribute reason)" "the reason"
 expect_progress
 
-# READs and WRITEs succeed against a stopped daemon; the keep-alive notices.
+# A stopped daemon's adapter still serves READs and WRITEs; only the keep-alive notices.
 kill -STOP "$TARGET_PID"
 wait_state recovering
 wait_until "$PATIENCE" tried 2 || fail "only $(attribute attempts) tries"

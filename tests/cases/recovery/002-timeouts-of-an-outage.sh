@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# fast_io_fail_tmo and dev_loss_tmo, given at the connect and changed during an
-# outage: I/O is held, then fails while the disk goes on reconnecting, and flows
-# again when that succeeds; or reconnecting ends and the disk stays, failed, until
-# the administrator reconnects or disconnects it. The trace says that nothing happens before
-# its time, also when another target answers: that is what the numbers are. How much later
-# is a matter of the host.
+# fast_io_fail_tmo and dev_loss_tmo, given at the connect and changed during an outage. I/O is
+# held, then fails while the disk goes on reconnecting, and flows again when a login succeeds.
+# Or reconnecting ends, and the disk stays in the state failed until the administrator
+# reconnects or disconnects it. The trace proves that neither timeout acts too early, also when
+# another target answers. How much later it acts depends on the host.
 #
 # in-turn: yes
 
@@ -21,19 +20,19 @@ failing() {
 	[[ $(attribute io_failing) == 1 ]]
 }
 
-# refused: another target has refused a login, and the disk the GRANT of the next
+# refused: whether the other target has refused a login, and the disk has refused its next GRANT
 refused() {
 	grep -q '^other: closed with 75$' /tmp/bad_target &&
 		[[ $(attribute last_error) == 'export is not the one it was' ]]
 }
 
-# lose_at_mark: the daemon is killed, after a mark in the trace
+# lose_at_mark: puts a mark into the trace, and kills the daemon
 lose_at_mark() {
 	echo killed >$TRACING/trace_marker
 	stop_target KILL
 }
 
-# What fails before the device has it is counted and traced as what fails in it.
+# Requests that fail before the driver posts them are counted and traced like others.
 expect_refused_counted() {
 	local before
 
@@ -46,7 +45,8 @@ expect_refused_counted() {
 	run_expect 1 '' grep 'rdmablk_queue:' /tmp/trace
 }
 
-# fast_make: FAST is the disk as multipath's only path, all of whose requests are to fail fast
+# fast_make: makes FAST, a multipath device whose only path is the disk. Its requests are
+# FAILFAST
 fast_make() {
 	local major minor
 
@@ -59,7 +59,7 @@ fast_make() {
 }
 FAST=/dev/fast FAST_LOAD=''
 
-# fast_again: multipath believes in its path
+# fast_again: makes multipath use its path again
 fast_again() {
 	dmsetup message fast 0 "reinstate_path $(cat /sys/block/rdmablk0/dev)"
 }
@@ -80,8 +80,8 @@ fast_kill() {
 	fast_is_over || kill -KILL "$FAST_LOAD"
 }
 
-# fast_expect_failed: what is under way by way of multipath ends, while all else waits, and
-# what comes then fails, too
+# fast_expect_failed: requests under way through multipath fail while all others wait, and new
+# requests through multipath fail, too
 fast_expect_failed() {
 	local direction
 
@@ -99,7 +99,7 @@ fast_expect_failed() {
 	! load_is_over 0 || fail "the load has noticed: $(</tmp/load.0)"
 }
 
-# fast_end: with a connection they get through
+# fast_end: on a live disk the requests succeed; removes multipath
 fast_end() {
 	fast_again
 	dd if=$FAST of=/dev/null iflag=direct bs=4k count=1 status=none
@@ -122,15 +122,15 @@ start_load
 stop_target KILL
 wait_state recovering
 
-# FAILFAST requests do not wait. A write that was sent does: it may land.
+# FAILFAST requests do not wait, except writes that were posted, because these may still land.
 [[ ! $FAST_LOAD ]] || fast_expect_failed
 
-# Held for as long as nobody says otherwise.
+# With both timeouts off I/O is held without limit.
 wait_until "$PATIENCE" tried 5 || fail "only $(attribute attempts) tries"
 expect 0 "$(attribute io_failing)" "io_failing"
 ! load_is_over 0 || fail "the load has noticed: $(</tmp/load.0)"
 
-# Fails when somebody does, and the disk still wants to come back.
+# The administrator sets fast_io_fail_tmo: I/O fails, and the disk goes on reconnecting.
 set_options --fast-io-fail-tmo 0
 expect_load_failed
 wait_until "$PATIENCE" failing || fail "I/O does not fail"
@@ -143,7 +143,7 @@ expect 0 "$(attribute io_failing)" "io_failing"
 fio_verify 8 --numjobs=1 --size=8M --io_size=8M
 device_same_as_target
 
-# The end of reconnecting; the disk stays.
+# dev_loss_tmo ends reconnecting; the disk stays.
 set_options --fast-io-fail-tmo off --dev-loss-tmo 600
 start_load
 stop_target KILL
@@ -159,22 +159,22 @@ expect failed "$(attribute state)" "the state"
 expect live "$(attribute state)" "the state"
 fio_verify 8 --numjobs=1 --size=8M --io_size=8M
 
-# Tried in vain, and again.
+# A reconnect fails, and the disk fails again.
 stop_target KILL
 expect_failed "$LOST"
 run_expect 1 'nobody listens|failed' "$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
 expect_failed "$LOST"
 disconnect
 
-# First the one time, then the other. The target, if it ran, would end the session after
-# 12 s: until then no write fails that was sent. Another target answers at its address
-# meanwhile: it refuses a login, and grants the next. The writes wait as long as before.
+# First fast_io_fail_tmo passes, then dev_loss_tmo. The target, if it ran, would end the session
+# after 12 s; until then no posted write fails. Meanwhile another target answers at the address:
+# it refuses one login, and grants the next. That does not shorten the wait of the writes.
 again 16M
 connect --fast-io-fail-tmo 6 --dev-loss-tmo 600 --keep-alive-tmo 6 --reconnect-delay 1
 echo 1 >$TRACING/events/block/block_rq_error/enable
 trace_start
-# Soft-RoCE acknowledges a small WRITE at once, so hardly any is under way at a given moment. Of
-# those of a mebibyte there always is one.
+# Soft-RoCE acknowledges a small WRITE at once, so hardly any small WRITE is in flight at the
+# kill. With WRITEs of a mebibyte there always is one.
 start_load 0 --name=writes --filename="$DEV" --direct=1 --thread --ioengine=libaio \
 	--iodepth=4 --nice=10 --rw=randwrite --bs=1m --norandommap --time_based --runtime=600
 lose_at_mark
@@ -182,7 +182,7 @@ BAD_PORT=20420 start_bad_target other
 wait_until "$PATIENCE" refused || fail "the last error is '$(attribute last_error)'"
 wait_until "$PATIENCE" failing || fail "I/O does not fail"
 expect recovering "$(attribute state)" "the state"
-# The module looks at what it holds again.
+# A change of a timeout makes the module check its held requests again.
 set_options --dev-loss-tmo 15
 expect_load_failed
 expect_failed "$LOST"
@@ -193,7 +193,7 @@ python3 "$CASES/recovery/patience.py" /tmp/trace 6 15 "$(attribute session_tmo_m
 disconnect
 stop_bad_target
 
-# An outage that ends before its time fails nothing.
+# In an outage that ends before fast_io_fail_tmo no request fails.
 again 16M
 connect --fast-io-fail-tmo 100 --dev-loss-tmo 600 --reconnect-delay 1
 start_load

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A store that comes back without its contents: the disk fails and says why, and
-# serves nothing, until the administrator accepts the loss or disconnects. With
-# --on-data-loss continue it goes on. An export that is another one, smaller, or
-# of another block size is not taken for the old one; the right one is, later.
-# Each of these changes is an event of 'rdmablk monitor', with its reason.
+# A store comes back without its contents: the disk fails, says why, and serves nothing until
+# the administrator accepts the loss or disconnects. With --on-data-loss continue it goes on.
+# The disk waits if it meets an export with another UUID, a smaller one, or one with another
+# block size, and goes on with the right one later. Each of these changes is an event of
+# 'rdmablk monitor', with its reason.
 #
 # in-turn: yes
 
@@ -15,7 +15,7 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 lost='store has lost its contents'
 uuid=7d2c0a34-61a5-4f0e-9f3b-0c1d2e3f4a5b
 
-# refuses WHY: the target that is there now is not gone on with
+# refuses WHY: the disk does not go on with the present target, for this reason
 refuses() {
 	last_error_is() {
 		[[ $(attribute last_error) == "$1" ]]
@@ -35,7 +35,7 @@ events_forget
 random_file 1M /tmp/pattern
 dd if=/tmp/pattern of=$DEV bs=1M oflag=direct status=none
 
-# Each but the last is another disk.
+# The first three exports are not the disk's; the last one is.
 stop_target KILL
 mv $ARENA /dev/shm/kept
 again 8M,uuid=$uuid
@@ -58,7 +58,7 @@ dd if=$DEV bs=1M count=1 iflag=direct status=none | cmp - /tmp/pattern ||
 expect_events "rdmablk0 recovering: ($LOST)" 'rdmablk0 live'
 events_forget
 
-# Nothing is kept.
+# The daemon starts without the arena.
 start_load
 stop_target KILL
 rm $ARENA

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 'rdma link delete' under load, on either side and on both at once: the command
-# returns, I/O is held, and when the device is back the disk is, by itself.
+# 'rdma link delete' under load, on either side and on both at once: the command returns, I/O is
+# held, and the disk comes back by itself when the device is back.
 #
 # net: veth
 # in-turn: yes
@@ -37,7 +37,7 @@ expect_back 3
 expect_progress
 stop_verify
 
-# With nobody there to notice the removal but the session.
+# Without load only the session itself can notice the removal.
 link_delete rv0
 wait_state recovering
 link_add rv0 v0 "$INITIATOR_ADDR"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A disconnect of a disk that is connecting, recovering with I/O held, mounted
-# while it is, failed; twice at once; and of all at once. rmmod in an outage. A
-# client that goes away gives its connect up. A connect to an address that does
-# not answer keeps no other family of generic netlink waiting.
+# A disconnect of a disk that is connecting, that is recovering with I/O held, that is mounted
+# meanwhile, and that has failed; two disconnects at once; a disconnect of all disks at once.
+# rmmod in an outage. The connect of a client that exits is given up. A connect to an address
+# that does not answer does not block other families of generic netlink.
 #
 # in-turn: yes
 
@@ -20,7 +20,7 @@ no_devices() {
 	[[ $("$RDMABLK" list --json | jq '.devices | length') == 0 ]]
 }
 
-# connect_to_nobody: in the background
+# connect_to_nobody: starts a connect to an address that does not answer
 connect_to_nobody() {
 	"$RDMABLK" connect --connect-tmo 60 10.99.0.77/disk0 >/tmp/connect 2>&1 &
 	NOBODY=$!
@@ -55,7 +55,7 @@ deleting() {
 	! state_is recovering 2>/dev/null
 }
 wait_until "$PATIENCE" deleting || fail "the disconnect does not begin"
-# Unless it is over by now it has an age.
+# The status of a disconnect under way has its duration.
 if "$RDMABLK" status -v rdmablk0 >/tmp/status; then
 	grep -qE '^  disconnect_ms +[0-9]+ ms$' /tmp/status ||
 		fail "a disconnect without an age: $(cat /tmp/status)"
@@ -71,7 +71,7 @@ expect_load_failed
 [[ ! -e $DEV ]] || fail "the disk outlives the disconnect"
 leak_check
 
-# Mounted, with data that has not been written.
+# The disk is mounted, and has dirty data.
 ARENA=/dev/shm/large again 64M
 connect --keep-alive-tmo 1
 mkfs.ext4 -q $DEV
@@ -87,7 +87,7 @@ wait "$syncer" && fail "sync has succeeded without a disk"
 umount /mnt
 leak_check
 
-# Nobody has it open: rmmod in the middle of an outage.
+# No process has the disk open: rmmod in the middle of an outage.
 again 16M
 connect --keep-alive-tmo 1
 stop_target KILL

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A write whose packets are held back in the network does not land any more after a
-# newer one was acknowledged: of the same initiator that has reconnected, of one whose
-# daemon was killed and started again, of another host that has stolen the export. The
-# disconnect messages of the old connection are held back as well, so the target learns of
-# its end by the new login alone. With a daemon that grants before a slow fence is over, or
-# without a fence, the old write does land, and this test sees it. recovery/107 has the other
-# ways in which it lands.
+# A write whose packets are held back in the network does not land after a newer write was
+# acknowledged. The newer write comes from the same initiator after a reconnect, after a restart
+# of the killed daemon, or from another host that has stolen the export. The disconnect messages
+# of the old connection are held back as well, so the target learns of its end only by the new
+# login. With a daemon that grants before a slow fence is complete, or without a fence, the old
+# write does land, and this test notices it. recovery/107 has the other ways in which it lands.
 #
 # net: veth
 # in-turn: yes

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A disk whose export another host has taken over, or has written while the disk
-# was away, does not come back: what its host has cached is stale. It says so, at
-# once when it is told, at its next login when it is not, and also after the daemon
-# has been restarted; and it does not steal the export back. A new connect works.
-#
+# Another host takes over the export of a disk, or writes it while the disk is away. The disk
+# does not come back, because the cached data of its host is stale. It says so: at once when the
+# target tells it, else at its next login, also after a restart of the daemon. It does not steal
+# the export back. A new connect works.
 # quick: yes
 # in-turn: yes
 
@@ -14,7 +13,8 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
 stolen='export was taken over by another host'
 other_host=0f0e0d0c-0b0a-4909-8807-060504030201
-# The same daemon by another address: a host connects to an export once.
+# The second host uses another address of the daemon: a host may connect to an export by an
+# address once.
 second=10.99.0.1
 LISTEN=$TARGET_ADDR
 
@@ -48,17 +48,17 @@ run_expect 1 "$stolen" "$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
 expect_failed "$stolen"
 expect live "$(attribute state 1)" "the second host's state"
 "$RDMABLK" disconnect rdmablk1
-# Nobody has it now, but somebody had.
+# No host has the export now, but another host was the last writer.
 run_expect 1 "$stolen" "$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
 disconnect
 
-# Nobody tells it: it is away when the other host comes and goes.
+# The target cannot tell the disk, which is away while the other host comes and goes.
 connect
 write_block 0 /tmp/first
 stop_target KILL
 wait_state recovering
 wait_until "$PATIENCE" tried 5 || fail "only $(attribute attempts) tries"
-# One more try, and then it is busy waiting.
+# After one more try the disk waits for long.
 before=$(attribute attempts)
 "$RDMABLK" set rdmablk0 --reconnect-delay 600
 wait_until "$PATIENCE" tried $((before + 1)) || fail "only $(attribute attempts) tries"
@@ -66,7 +66,7 @@ both
 other
 write_block 1 /tmp/second
 "$RDMABLK" disconnect rdmablk1
-# The daemon that finds the arena knows who wrote it last.
+# A new daemon reads the last writer from the arena.
 stop_target KILL
 both
 "$RDMABLK" reconnect rdmablk0

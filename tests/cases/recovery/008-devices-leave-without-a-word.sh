@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 'rdma link delete' at the target where ib_uverbs hears of it before rdma_cm, which is
-# so when rdma_cm was loaded first: rxe cannot take a device from the daemon, and no event
-# of verbs or rdma_cm says that it shall let go. The command returns, and when the device
-# is back the disk is, by itself. It returns, too, when all that the daemon has ever had of
-# the device is a connection that it refused.
+# 'rdma link delete' at the target where ib_uverbs hears of the removal before rdma_cm, because
+# rdma_cm was loaded first. rxe then cannot take the device from the daemon, and no event of
+# verbs or rdma_cm asks the daemon to release it. The command returns all the same, and when the
+# device is back the disk comes back by itself. The command also returns when the daemon has
+# only ever used the device for a connection that it refused.
 #
 # net: veth
 # in-turn: yes
@@ -13,7 +13,8 @@
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# The module that was loaded last is told first. The kernel 'debug' has that order anyway.
+# The kernel informs the module that was loaded last first. The kernel 'debug' has the order of
+# this case anyway.
 verbs_last() {
 	grep -q '^ib_uverbs ' /proc/modules || return 0
 	modprobe rdma_cm
@@ -28,7 +29,8 @@ verbs_last
 link_add rv0 v0 "$INITIATOR_ADDR"
 link_add rv1 v1 "$TARGET_ADDR"
 
-# Listeners on all addresses have no device; the peer does not speak the protocol.
+# The daemon listens on all addresses, so no listener has a device. The peer does not speak the
+# protocol.
 program target_probe
 LISTEN=0.0.0.0 serve 16M
 run_expect 0 '^rejected' timeout 60 "$PROGRAM" --arg 0 --expect 1 "$TARGET_ADDR" disk0 cm

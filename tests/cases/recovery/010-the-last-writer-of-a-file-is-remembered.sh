@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A disk whose file another host has written while the disk was away does not come back,
-# though neither the daemon nor the export that was told so is there any more: not after
-# the daemon was killed, not after the export was removed and added again, nor after the
-# file was another export in between, of either store; the owner's disk does. A host is
-# refused if the daemon cannot note it as the writer; if the daemon can note nothing, no
-# disk goes on. A daemon that forgets is noticed.
+# Another host writes the file of a disk while the disk is away. The disk does not come back,
+# although the daemon and the export that knew of this are gone: not after the daemon was
+# killed, not after the export was removed and added again, and not after the file was another
+# export in between, of either store. The disk of the last writer does come back. A host is
+# refused if the daemon cannot note it as the writer. If the daemon can note nothing, no disk
+# goes on with its successor. A daemon that forgets the writer is noticed.
 #
 # in-turn: yes
 
@@ -15,7 +15,8 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
 stolen='export was taken over by another host'
 other_host=0f0e0d0c-0b0a-4909-8807-060504030201
-# The same daemon by another address: a host connects to an export once.
+# The second host uses another address of the daemon: a host may connect to an export by an
+# address once.
 second=10.99.0.1
 FILE=/tmp/disk0 STATE=/run/state
 uuid=7d2c0a34-61a5-4f0e-9f3b-0c1d2e3f4a5b
@@ -34,7 +35,7 @@ write_block() {
 	dd if="$2" of="/dev/rdmablk$1" bs=4k count=1 oflag=direct conv=fsync status=none
 }
 
-# goes_away: the first host's disk loses the daemon, and does not come back by itself
+# goes_away: the daemon is killed; the first host's disk waits before it tries to log in again
 goes_away() {
 	"$RDMABLK" set rdmablk0 --reconnect-delay 600
 	stop_target KILL
@@ -54,12 +55,13 @@ other_writes() {
 	"$RDMABLK" disconnect rdmablk1
 }
 
-# comes_back: the first host tries again now
+# comes_back: makes the first host's disk try to log in now
 comes_back() {
 	"$RDMABLK" reconnect --wait "$PATIENCE" rdmablk0
 }
 
-# refused: it is not let write over what the second host wrote, nor show what was before
+# refused: the first host's disk fails, so it neither overwrites the second host's data nor
+# shows old data
 refused() {
 	run_expect 1 "$stolen" comes_back
 	expect_failed "$stolen"
@@ -73,8 +75,8 @@ random_file 4096 /tmp/second
 truncate -s 8M "$FILE"
 
 for cache in none full; do
-	# The daemon is killed twice: the one that was told is not there any more. The second
-	# host has its disk still, and goes on.
+	# The daemon is killed twice, so the one that admitted the second host is gone. The
+	# second host still has its disk, and goes on.
 	daemon $cache
 	connect
 	write_block 0 /tmp/first
@@ -88,7 +90,7 @@ for cache in none full; do
 	refused
 	"$RDMABLK" disconnect rdmablk1
 
-	# Nobody else has had it: it does come back, over a restart and a new export.
+	# No other host has written: the disk comes back, over a restart and with a new export.
 	connect
 	write_block 0 /tmp/first
 	goes_away
@@ -101,7 +103,7 @@ for cache in none full; do
 	comes_back
 	wait_state live
 
-	# The same daemon, another export of this name.
+	# The same daemon has another export with this name.
 	goes_away
 	daemon $cache
 	other_writes
@@ -109,7 +111,7 @@ for cache in none full; do
 	target add "disk0,file=$FILE,cache=$cache,uuid=$uuid"
 	refused
 
-	# The same file, by another name and identity.
+	# The same file is exported under another name and UUID.
 	connect
 	write_block 0 /tmp/first
 	goes_away
@@ -123,7 +125,7 @@ for cache in none full; do
 	stop_target
 done
 
-# What would become of it: the second host's write is gone.
+# With a daemon that forgets the writer, the first host overwrites the second host's data.
 good=$RDMABLKD
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 daemon none --fault forget-writer
@@ -142,8 +144,8 @@ disconnect
 stop_target
 RDMABLKD=$good
 
-# No note of the first host can be replaced: the second one is not let in, and the first one
-# may go on, with the disk it had.
+# The daemon cannot replace its note of the first host. The second host is refused, and the
+# first host's disk may go on.
 mkdir -p $STATE
 mount --bind $STATE $STATE
 daemon none
@@ -163,8 +165,8 @@ disconnect
 stop_target
 umount $STATE
 
-# Nothing can be noted anywhere, as where the daemon runs by hand: a disk works, and does not
-# go on with the next daemon.
+# The daemon can note nothing anywhere, as when a user runs it by hand. A disk works, but does
+# not go on with the next daemon.
 touch /tmp/nothing
 STATE=/tmp/nothing/state
 daemon none

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A message of rdma_cm for a data queue is lost while a disk comes back: rdma_cm would send it
-# again after seconds. The try is given up when reconnect_delay has passed, whatever is left
-# of connect_tmo, and the next one succeeds: with a lost request, and with a lost reply,
-# where the target has let the queue join. A network in which a queue takes longer than that
-# to join does not keep the disk from coming back, because tries get longer. A login that waits
-# for a data queue learns at once that the control queue has ended, and why. All packets of a
-# disk have the type of service that was asked for.
+# A message of rdma_cm for a data queue is lost while a disk comes back; rdma_cm would repeat it
+# only after seconds. The try is given up after reconnect_delay, even if connect_tmo is longer,
+# and the next try succeeds. The lost message is a request, or a reply after the target has
+# admitted the queue. A network in which a queue takes longer than reconnect_delay to join does
+# not keep the disk away, because tries get longer. A login that waits for a data queue learns
+# at once that the control queue has ended, and why. All packets of a disk have the requested
+# type of service.
 #
 # net: veth
 # in-turn: yes
@@ -16,12 +16,12 @@
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 require nft tc jq
 
-# Offsets in the UDP datagram: the number of the queue pair, 1 for that of rdma_cm; the
-# message, 16 for a request and 19 for a reply; in the private data of a request the kind
-# of the queue, of a reply its number, 0 for the control queue.
+# Offsets in the UDP datagram. QP: the number of the queue pair, 1 for that of rdma_cm. MESSAGE:
+# 16 for a request, 19 for a reply. In the private data, KIND: of a request, the kind of the
+# queue; NUMBER: of a reply, the number of the queue, 0 for the control queue.
 QP='@th,104,24' MESSAGE='@th,352,16' KIND='@th,1888,8' NUMBER='@th,752,16'
 
-# lose RULE: messages that match it, from now on
+# lose RULE: drops matching messages of rdma_cm from now on
 lose() {
 	nft -f - <<-END
 	table ip joins {
@@ -50,8 +50,8 @@ tries_given_up() {
 	dmesg | grep -c 'cannot reconnect: no answer in time (-110), try 1$'
 }
 
-# come_back N RULE: while that is in force, tries are given up; rdma_cm itself says after 70 s
-# that there is no answer
+# come_back N RULE: while RULE drops messages, N first tries are given up; rdma_cm itself would
+# report that there is no answer after 70 s
 come_back() {
 	connect "${PATIENT[@]}" --reconnect-delay 1
 	lose "$2"
@@ -70,8 +70,8 @@ joins_delayed() {
 	echo "${BASH_REMATCH[1]}"
 }
 
-# writes_of_service EXPECTED...: packets of RDMA WRITEs, opcodes 6 to 10, with DSCP 26 and with
-# another
+# writes_of_service EXPECTED...: whether packets of RDMA WRITEs (opcodes 6 to 10) have DSCP 26,
+# and whether some have another DSCP
 writes_of_service() {
 	nft -f - <<-END
 	table ip joins {
@@ -89,7 +89,7 @@ writes_of_service() {
 	lose_no_more
 }
 
-# written EXPECTED: READ requests, of opcode 12, that come with 4 writes
+# written EXPECTED: so many READ requests (opcode 12) are sent with 4 writes
 written() {
 	nft -f - <<-END
 	table ip joins {
@@ -105,7 +105,7 @@ written() {
 	device_same_as_target
 }
 
-# Neither side loses its patience meanwhile.
+# No timeout of either side ends the login.
 PATIENT=(--queues 1 --connect-tmo 600 --keep-alive-tmo 60 --dev-loss-tmo off)
 load_module
 serve 16M --login-timeout 600000
@@ -119,7 +119,7 @@ connect --queues 1
 writes_of_service false true
 expect -1 "$(status tos)" "the type of service"
 
-# Each WRITE ends with a READ, where that is asked for.
+# With --ordered a READ follows each WRITE.
 random_file 16K /tmp/data
 written 0
 disconnect
@@ -141,7 +141,7 @@ tc qdisc del dev v1 ingress
 device_same_as_target
 disconnect
 
-# No try ends by time.
+# The timeouts are so long that no try ends by time.
 connect "${PATIENT[@]}" --reconnect-delay 600
 lose "iifname v1 $MESSAGE 16 $KIND != 0"
 "$RDMABLK" reconnect rdmablk0

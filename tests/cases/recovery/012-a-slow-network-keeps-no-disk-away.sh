@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A network, or a target, whose answers take longer than reconnect_delay: a login in which
-# each message and each queue gets its answer in less than connect_tmo, and than the
-# target's login-timeout, succeeds although the whole of it takes longer; a lost connection
-# comes back although the answer to the control queue takes longer than reconnect_delay. And
-# data queues join together: the requests of all are sent although none is answered.
+# The answers of a network or a target take longer than reconnect_delay. A login succeeds
+# although the whole of it takes long, if each message and each queue is answered within
+# connect_tmo and the target's login-timeout. A lost connection comes back although the control
+# queue takes longer than reconnect_delay to connect. Data queues join in parallel: all their
+# requests are sent although none is answered.
 #
 # net: veth
 # in-turn: yes
@@ -14,7 +14,7 @@
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 require nft tc jq
 
-# Requests of rdma_cm for data queues, see recovery/011: counted before they are dropped
+# Counts and drops the requests of rdma_cm for data queues, see recovery/011.
 count_joins() {
 	nft -f - <<-END
 	table ip joins {
@@ -31,7 +31,7 @@ joins_sent() {
 		jq '[.nftables[].rule.expr[]?.counter.packets? // empty] | add') >= $1))
 }
 
-# Two queue pairs each of two queues, and of two for polled I/O
+# Two queue pairs for each of two normal and two polled queues
 PAIRS=8
 OPTIONS=(--queues 2 --poll-queues 2 --keep-alive-tmo 60 --ack-timeout 20 --dev-loss-tmo off)
 load_module
@@ -51,7 +51,7 @@ device_same_as_target
 disconnect
 stop_target
 
-# Each of the eight requests takes 0.6 s, so all of them longer than login-timeout.
+# The eight requests take 0.6 s each, so together longer than login-timeout.
 serve 16M --login-timeout 4000
 slow_joins rate 4kbit
 connect "${OPTIONS[@]}" --connect-tmo 4

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What the comparison of epochs is for: a daemon whose memory is new and that says that it is
-# not is gone on with, and the disk shows zeroes where data was, without an error. One that
-# tells the truth is not, and the disk fails.
+# Why epochs are compared: the disk goes on with a daemon that has new memory but claims the old
+# epoch, and reads zeroes in place of data, without an error. With a correct daemon the disk
+# fails.
 #
 # in-turn: yes
 
@@ -13,13 +13,13 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 uuid=7d2c0a34-61a5-4f0e-9f3b-0c1d2e3f4a5b
 good=$RDMABLKD
 
-# memory [OPTION...]: the daemon, whose contents end with it
+# memory [OPTION...]: starts a daemon whose contents are lost when it ends
 memory() {
 	start_target --insecure --listen "$TARGET_ADDR" \
 		--export "disk0,memory,size=16M,uuid=$uuid" "$@"
 }
 
-# has FILE: the disk begins with its first MiB
+# has FILE: whether the disk begins with the first MiB of FILE
 has() {
 	dd if=$DEV bs=1M count=1 iflag=direct status=none | cmp -n $((1 << 20)) - "$1"
 }

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A file hangs, and the daemon goes on answering keep-alives: io_tmo ends the connection.
-# The reconnect waits for the file; I/O is held, fails after fast_io_fail_tmo, and flows
-# again when the file does. An io_tmo that is set counts for a request under way. A live
-# disk with a request that hangs is removed by force, whatever the request's own timer.
+# A file hangs while the daemon goes on answering keep-alives: io_tmo ends the connection. The
+# reconnect waits for the file. I/O is held, fails after fast_io_fail_tmo, and flows again when
+# the file does. A new io_tmo also applies to a request under way. A live disk with a hanging
+# request can be removed by force, whatever the request's own timer.
 #
 # in-turn: yes
 
@@ -35,7 +35,7 @@ io_is_over() {
 	! kill -0 "$IO" 2>/dev/null
 }
 
-# hang DIRECTION DD-OPERAND...: a request of the file, and so one of the disk, that hangs
+# hang DIRECTION DD-OPERAND...: starts a request of the disk that hangs at the file
 hang() {
 	rules "$1 hang"
 	dd bs=4k count=1 status=none "${@:2}" 2>/tmp/io &
@@ -64,7 +64,7 @@ start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
 connect --io-tmo 2 --fast-io-fail-tmo 3 --dev-loss-tmo off --keep-alive-tmo 2 \
 	--reconnect-delay 1
 expect 2 "$(attribute io_tmo)" "io_tmo"
-# This is agreed on at a login.
+# A new keep_alive_tmo takes effect at the next login.
 "$RDMABLK" set rdmablk0 --keep-alive-tmo 3
 expect '2 3' "$(attribute keep_alive_tmo) $(attribute keep_alive_asked)" \
 	"what is agreed on and what will be asked for"
@@ -80,7 +80,7 @@ expect_back 1
 expect 3 "$(attribute keep_alive_tmo)" "keep_alive_tmo"
 cmp $FILE <(dd if=$DEV bs=64k iflag=direct status=none)
 
-# One that would wait for ever is told that it shall not, and is sent again.
+# The write would wait without limit. Then it gets an io_tmo, times out, and is sent again.
 "$RDMABLK" set rdmablk0 --io-tmo off --fast-io-fail-tmo off
 expect -1 "$(attribute io_tmo)" "io_tmo"
 hang write if=/tmp/pattern of=$DEV oflag=direct

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The history of a disk whose daemon is killed, stopped and shut down, and whose
-# connection is taken down by the administrator, under load from several writers:
-# what is on it and in the target's memory is what a disk may hold. First with an
-# outage waited out, when no request fails; then with fast_io_fail_tmo, when writes
-# that were under way fail, and those that have not landed by then never do.
+# The history of a disk whose daemon is killed, stopped and shut down, and whose connection the
+# administrator renews, under load from several writers: the contents of the disk and of the
+# target's memory are legal. First each outage is waited out, and no request fails. Then
+# fast_io_fail_tmo makes writes under way fail; those that have not landed by then never land.
 #
 # timeout: 300
 # in-turn: yes
@@ -15,7 +14,7 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 # shellcheck source=tests/lib/history.sh
 source "$RDMABLK_TOP/tests/lib/history.sh"
 
-# outage BEGIN END: a round in which requests fail
+# outage BEGIN END: a round with an outage in which requests fail
 outage() {
 	local back
 
@@ -74,7 +73,7 @@ grep -q ' writes, 0 failed; .* reads, 0 failed; .* flushes, 0 failed' /tmp/histo
 history_check "$ARENA" $DEV
 disconnect
 
-# Each round's look at the memory binds the next one.
+# The contents that a round's check found bind the next round.
 connect --keep-alive-tmo 2 --fast-io-fail-tmo 1 --reconnect-delay 1
 outage kill_daemon start_daemon
 outage stop_daemon continue_daemon

@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A disk connects again when its export has grown, or when the administrator asks for it. That
-# does not count as a loss: with dev_loss_tmo=0, which fails a disk as soon as its connection
-# is lost, no request fails, and the disk is live again. A new size that the target announces
-# during a login is not forgotten. A connection that is really lost fails the disk.
+# does not count as a loss: with dev_loss_tmo=0, which fails a disk as soon as its connection is
+# lost, no request fails, and the disk is live again. A new size that the target announces
+# during a login is not forgotten. A really lost connection fails the disk.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# size_is BYTES [N]
+# size_is BYTES [N]: whether the disk has this size
 size_is() {
 	[[ $(blockdev --getsize64 "/dev/rdmablk${2:-0}") == "$1" ]]
 }
 
-# grown BYTES [N]
+# grown BYTES [N]: waits until the disk has this size and is live
 grown() {
 	wait_until "$PATIENCE" size_is "$1" "${2:-0}" ||
 		fail "the disk is $(attribute state "${2:-0}"), has $(blockdev --getsize64 \

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Requests whose sender polls have their own hardware queues, without interrupts. Reads find
-# the written data, and so does the target; no request fails when the connection is lost while
-# a task polls. If the polling task was stopped, a timer may fire although the answers are
-# there; that ends no connection. Data written so is durable after a flush, and with FUA at
-# once. A disk with only one granted queue uses interrupts. The work that looks for other
-# completions sleeps, on a queue of its own.
+# Requests of polling tasks have hardware queues of their own, without interrupts. Reads find
+# the written data, and so does the target. No request fails when the connection is lost while a
+# task polls. If the polling task is stopped, the block layer's timer may fire although the
+# answers have arrived; that ends no connection. Polled writes are durable after a flush, and
+# with FUA at once. A disk with only one granted queue uses interrupts. The work item that polls
+# for other completions may sleep, so it runs on a workqueue of its own.
 #
 # kernels: 6.1 6.12 newest
 
@@ -17,7 +17,7 @@ nothing_inflight() {
 	(($(inflight) == 0))
 }
 
-# polled_fio N [OPTION...]: one job on /dev/rdmablkN that polls
+# polled_fio N [OPTION...]: runs one polling job on /dev/rdmablkN
 polled_fio() {
 	run_fio --name=polled --filename="/dev/rdmablk$1" --direct=1 \
 		--ioengine=io_uring --hipri=1 --size=2M --bs=4k --rw=randwrite \

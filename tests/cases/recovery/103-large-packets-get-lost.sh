@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What is larger than a packet filter lets through breaks each connection, a login does
-# not: the disk is live again and again. A request that meets the end of one connection
-# after the other fails when fast_io_fail_tmo has passed, as it would in one outage; others
-# are served meanwhile. Whether the transport notices sooner or later than the keep-alive
-# would makes no difference to that. A connection that is shorter than the keep-alive timeout
-# does not count as the end of the outage, so that there are pauses between the tries. When
-# large packets get through, all goes on.
+# A packet filter drops large packets. A large request breaks each connection, a login does not,
+# so the disk is live again and again. The large request fails when fast_io_fail_tmo has passed
+# since its first connection was lost, as it would in one long outage; other requests are served
+# meanwhile. This holds whether the transport notices earlier or later than the keep-alive
+# would. A connection that is shorter than the keep-alive timeout does not count as the end of
+# the outage, so that there are pauses between the tries. When large packets get through again,
+# all goes on.
 #
 # net: veth
 # timeout: 300
@@ -19,7 +19,7 @@ small_passes() {
 	timeout 5 dd if=$DEV of=/dev/null bs=512 count=1 skip=64 iflag=direct status=none
 }
 
-# large_fails OPTION...: of a disk that is connected with these
+# large_fails OPTION...: a large write fails on a disk that is connected with these options
 large_fails() {
 	local status=0
 
@@ -43,7 +43,7 @@ large_fails() {
 	wait_state live
 }
 
-# large_passes: a disk for which it failed goes on
+# large_passes: the disk goes on when large packets get through again
 large_passes() {
 	small_passes || fail "a small request does not get through"
 	nft delete table ip small
@@ -57,11 +57,11 @@ net_shaped
 load_module
 again 8M --export disk1,memory,size=4M
 large_fails --keep-alive-tmo 20 --ack-timeout 13
-# Each life was shorter than keep_alive_tmo.
+# Each connection was shorter than keep_alive_tmo, so tries and reconnects are the same number.
 expect "$(attribute reconnects)" "$(attribute attempts)" "the number of tries"
 large_passes
 
-# The transport gives up after 2 s.
+# Here the transport gives up after 2 s, later than the keep-alive.
 large_fails --keep-alive-tmo 1 --ack-timeout 16
 large_passes
 unload_module

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Requests whose sender polls are sent to a target that grants no polled queue, so that
-# nobody polls for them any more. Their connection is lost, and the next one has a polled
-# queue. They end there, although no interrupt tells and no timer looks.
+# Polled requests are sent to a target that grants no polled queue, so their task does not poll
+# for them any more. The connection is lost, and the next one has a polled queue. The requests
+# complete there, although no interrupt reports them and no timer polls for them.
 #
 # kernels: 6.1 6.12
 
@@ -12,7 +12,7 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
 FILE=/dev/shm/disk0
 
-# file [OPTION...]: the daemon with it, whose reads and writes it does itself
+# file [OPTION...]: starts the daemon with an uncached file
 file() {
 	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
 		--export "disk0,file=$FILE" "$@"
@@ -22,8 +22,8 @@ are_in_flight() {
 	(($(inflight) >= 8))
 }
 
-# lose_requests POLLED: the connection is lost with requests under way that it has not
-# answered; the next one has so many polled queues
+# lose_requests POLLED [OPTION...]: the connection is lost with unanswered requests under way;
+# the next one has POLLED polled queues
 lose_requests() {
 	local polled=$1 held
 

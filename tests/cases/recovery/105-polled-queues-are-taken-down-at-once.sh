@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Polled queues have no interrupt that tells when a queue pair is drained. The module looks
-# at once, and not in the steps of 0.1 s of the kernel's own function: neither
-# with requests in flight nor on an idle disk.
+# A polled queue has no interrupt that reports the end of a drain. The module polls for it at
+# once, and not in the steps of 0.1 s of the kernel's own function, neither with requests in
+# flight nor on an idle disk.
 #
 # kernels: 6.1 6.12
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# taken_down CMD [ARGS]: what it does to the queues is traced
+# taken_down CMD [ARGS]: traces how CMD drains the queues; it must not wait in steps
 taken_down() {
 	echo >$TRACING/trace
 	echo function >$TRACING/current_tracer

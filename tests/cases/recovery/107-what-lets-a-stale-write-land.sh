@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# As recovery/006: a login waits for a fence that takes its time, and with that an old write
-# does not land after a newer one. With queue pairs that outlive a killed daemon, or without a
-# fence of the session that a reconnect replaces, it does.
+# As recovery/006. If a login waits for a slow fence, an old write does not land after a newer
+# one. If the queue pairs of a killed daemon survive it, or if a reconnect does not fence the
+# session that it replaces, the old write does land.
 #
 # net: veth
 
@@ -13,7 +13,7 @@ source "$RDMABLK_TOP/tests/cases/recovery/overtake.sh"
 overtake_setup
 load_module
 
-# A killed process leaves no session to be fenced, so here it is its queue pairs that stay.
+# A killed process leaves no session to fence. Here its queue pairs survive it.
 overtake by_restart_with_survivors
 old_lands 0
 survivors_end

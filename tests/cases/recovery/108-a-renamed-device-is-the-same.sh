@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An RDMA device of the target that is renamed in use, as udev does to give it a lasting
-# name, is there when another one is removed: no session ends. When it is itself removed,
-# the command returns, and when it is back the disk is, by itself.
+# An RDMA device of the target is renamed in use, as udev does to give it a lasting name. When
+# another device is removed, the daemon still finds the renamed one: no session ends. When the
+# renamed device itself is removed, the command returns, and when it is back the disk comes back
+# by itself.
 #
 # net: veth
 # in-turn: yes
@@ -11,7 +12,7 @@
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 
-# The second answer comes when all has been handled that was there at the first.
+# When the second answer arrives, the daemon has handled all events that came before the first.
 daemon_has_looked() {
 	"$RDMABLK" target list >/dev/null
 	"$RDMABLK" target list >/dev/null

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of recovery: what is lost and comes back.
+# For the cases of recovery: connections that are lost and come back.
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
@@ -46,13 +46,12 @@ verify_try_stop() {
 	return 1
 }
 
-# verify_stop_in_flight: the load, which polls, stands still and has requests under way
-# until SIGCONT
+# verify_stop_in_flight: stops the polling load, until SIGCONT, with requests under way
 verify_stop_in_flight() {
 	wait_until "$PATIENCE" verify_try_stop || fail "no request is under way"
 }
 
-# expect_progress: the load is there, and gets something done
+# expect_progress: the load still runs, and completes requests
 expect_progress() {
 	local before
 
@@ -71,7 +70,7 @@ stop_verify() {
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# end_verified: the load has found no mistake, the target has what the disk has, and both end
+# end_verified: the load has found no mistake, target and disk have the same data, and both end
 # in order
 end_verified() {
 	stop_verify
@@ -87,7 +86,7 @@ reconnected() {
 	(($(attribute reconnects) >= $1))
 }
 
-# expect_back N: it comes back for the Nth time
+# expect_back N: waits until the disk is back for the Nth time
 expect_back() {
 	wait_until "$PATIENCE" reconnected "$1" ||
 		fail "not back: $(attribute state), $(attribute last_error)"
@@ -98,7 +97,7 @@ tried() {
 	(($(attribute attempts) >= $1))
 }
 
-# expect_closed_and_back DEVICE N: the target lets go of it, and when it is there again, as
+# expect_closed_and_back DEVICE N: the daemon releases the device. When it is there again, as
 # rv1, the disk comes back by itself, for the Nth time
 expect_closed_and_back() {
 	expect_log "device $1: closed"
@@ -108,7 +107,7 @@ expect_closed_and_back() {
 	expect_progress
 }
 
-# monitor_start: the events of all disks, from now on
+# monitor_start: records the events of all disks from now on
 monitor_start() {
 	: >/tmp/events
 	"$RDMABLK" monitor >>/tmp/events 2>/tmp/events.err &
@@ -118,7 +117,7 @@ monitor_start() {
 		fail "the monitor does not listen: $(</tmp/events.err)"
 }
 
-# It ends by itself when the module is unloaded.
+# The monitor may have ended already, with the module.
 monitor_end() {
 	kill "$MONITOR" 2>/dev/null || :
 }
@@ -128,7 +127,7 @@ monitor_listens() {
 	awk '$2 == 16 && $4 != "00000000" { found = 1 } END { exit !found }' /proc/net/netlink
 }
 
-# events: since events_forget or the beginning, without their times
+# events: prints the events since events_forget or the beginning, without their times
 events() {
 	cut -d ' ' -f 2- /tmp/events
 }
@@ -148,24 +147,25 @@ events_went() {
 	(($# == 0))
 }
 
-# expect_events REGEX...: in this order, with or without others between them
+# expect_events REGEX...: these events come in this order, with or without others between them
 expect_events() {
 	wait_until "$PATIENCE" events_went "$@" ||
 		fail "the events are: $(events), not: $*"
 }
 
-# again SIZE[,WORD...] [OPTION...]: the daemon, with an empty log
+# again SIZE[,WORD...] [OPTION...]: empties the log and starts the daemon
 again() {
 	: >"$TARGET_LOG"
 	serve "$@"
 }
 
-# no_io: each request ends at once with ENOLINK, reads as writes
+# read_one: reads one block
 read_one() {
 	timeout "$PATIENCE" dd if=$DEV of=/dev/null bs=4k count=1 iflag=direct status=none
 }
 
-# slow_joins OPTION...: of netem, for requests of data queues at the target; see recovery/011
+# slow_joins OPTION...: netem with these options for requests of data queues that reach the
+# target; see recovery/011
 slow_joins() {
 	local kind
 
@@ -173,7 +173,7 @@ slow_joins() {
 	ip link set ifb0 up
 	tc qdisc add dev ifb0 root netem limit 1000 "$@"
 	tc qdisc add dev v1 ingress
-	# Behind an IP header of 20 bytes.
+	# Offsets of u32 include the IP header of 20 bytes.
 	for kind in 1 2; do
 		tc filter add dev v1 parent ffff: protocol ip u32 \
 			match ip protocol 17 0xff match ip dport 4791 0xffff \

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For cases in which the packets of an old write wait while a newer one overtakes them, net:
-# veth. They wait at the receiver: one that waits at the sender keeps its queue pair from
-# being destroyed.
+# For cases in which packets of an old write wait while a newer write overtakes them, net: veth.
+# The packets wait at the receiver. A packet that waits at the sender would keep its queue pair
+# from being destroyed.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
@@ -11,12 +11,12 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 source "$RDMABLK_TOP/tests/lib/hold.sh"
 require tc
 
-# The second host is one of its own by its identity, its address, whose packets are never
-# held, and the port that it asks at: a machine has an export once.
+# The second host has a host id, an address and a target port of its own, because a machine may
+# connect to an export by an address once. Packets from its address are never held.
 THIEF=10.2.0.3 PORT=20421
 
-# Nobody's silence counts before he has been overtaken, and one try to log in that is not
-# answered leaves time for another.
+# No keep-alive times out before the write is overtaken, and after an unanswered login try there
+# is time for another one.
 TIMEOUTS=(--keep-alive-tmo 10 --connect-tmo 5)
 
 second_host() {
@@ -30,19 +30,19 @@ second_host() {
 	EOF
 }
 
-# write_one FILE [N]: as the first block of rdmablkN
+# write_one FILE [N]: writes it as the first block of rdmablkN
 write_one() {
 	timeout "$PATIENCE" dd if="$1" of="/dev/rdmablk${2:-0}" bs=4k count=1 \
 		oflag=direct status=none
 }
 
-# block_is FILE [N]: as the target has it, and as a READ brings it
+# block_is FILE [N]: whether the target and a READ of rdmablkN have this first block
 block_is() {
 	cmp -s -n 4096 "$1" $ARENA || return
 	dd if="/dev/rdmablk${2:-0}" bs=4k count=1 iflag=direct status=none | cmp -s - "$1"
 }
 
-# hold_old SECONDS: an old write's packets wait
+# hold_old SECONDS: starts the old write; its packets wait for SECONDS
 hold_old() {
 	write_one /tmp/zero
 	hold_packets "$1"
@@ -53,24 +53,25 @@ hold_old() {
 	cmp -s -n 4096 /tmp/zero $ARENA || fail "the write has not been held back"
 }
 
-# let_pass: what comes from now on overtakes what waits
+# let_pass: packets from now on overtake the waiting ones
 let_pass() {
 	wait_until "$PATIENCE" tried 1 || fail "it does not reconnect"
-	# What the old connection had to say is on its way.
+	# Packets of the old connection's end, if any, are among the waiting ones.
 	held=$(packets_held)
 	hold_packets 0
 }
 
-# write_newer: once the disk is back, and the held write has been sent again
+# write_newer: waits until the disk is back and the held write has been sent again; then writes
 write_newer() {
 	expect_back 1
 	wait "$writer" || fail "the held write has failed"
 	write_one /tmp/new || fail "the newer write has failed"
-	# The first to come is the first to go on.
+	# Packets are released in order of arrival, so $held waiting packets include the old
+	# write's.
 	packets_wait "$held"
 }
 
-# --- what overtakes; false when the old packets did not wait long enough -------------
+# --- ways to overtake; false when the old packets did not wait long enough -----------
 
 by_reconnect() {
 	"$RDMABLK" reconnect rdmablk0 || fail "it is not reconnected"
@@ -91,14 +92,14 @@ steals() {
 		"$TARGET_ADDR:$PORT/disk0" >/tmp/theft 2>&1
 }
 
-# Nothing of the first host's gets to the target. One that does not fence does not tell
-# those that are to come again either, so a theft may take two tries.
+# No packet of the first host reaches the target. A daemon without a fence does not tell the
+# thief to come again either, so a theft may take two tries.
 by_theft() {
 	wait_until "$PATIENCE" steals || fail "the theft fails: $(</tmp/theft)"
 	expect /dev/rdmablk1 "$(</tmp/theft)" "the second host's disk"
 	write_one /tmp/new 1 || fail "the newer write has failed"
 	(($(packets_passed) == passed)) || return
-	# Or the tries of the first host to come back would be held, and held.
+	# Otherwise the first host's tries to come back would be held, too, again and again.
 	hold_packets 0
 }
 
@@ -106,7 +107,7 @@ survivors_end() {
 	kill "$survivors" 2>/dev/null || :
 }
 
-# The process is gone and what it had of the RDMA device is not.
+# The daemon's process is gone, but its queue pairs and registrations are not.
 by_restart_with_survivors() {
 	python3 "$CASES/recovery/survivors.py" "$TARGET_PID" >/tmp/survivors &
 	survivors=$!
@@ -117,7 +118,8 @@ by_restart_with_survivors() {
 
 # --- the check --------------------------------------------------------------------------
 
-# overtake WAY [OPTION...]: until the packets are released after the newer write
+# overtake WAY [OPTION...]: repeats WAY, with longer holds, until the old packets are released
+# after the newer write
 overtake() {
 	local seconds
 
@@ -136,7 +138,7 @@ overtake() {
 	fail "the packets were not held for long enough"
 }
 
-# over: with whatever is held
+# over: ends an attempt whose packets may still be held
 over() {
 	stop_target KILL
 	"$RDMABLK" disconnect --force --all
@@ -144,7 +146,7 @@ over() {
 	wait_until "$PATIENCE" no_packets_wait || fail "packets are held for ever"
 }
 
-# new_stays N: on rdmablkN
+# new_stays N: the newer write is still there, on rdmablkN
 new_stays() {
 	block_is /tmp/new "$1" || fail "an old write has landed after a newer one"
 	"$RDMABLK" disconnect --all
@@ -152,14 +154,14 @@ new_stays() {
 	expect 0 "$TARGET_STATUS" "the daemon's exit status"
 }
 
-# old_lands N: what has to be there has been left out
+# old_lands N: the old write lands, because the daemon lacks a protection
 old_lands() {
 	wait_until "$PATIENCE" block_is /tmp/old "$1" ||
 		fail "nothing has gone wrong: this test proves nothing"
 	over
 }
 
-# overtake_setup: two blocks to write, the second host, and the place where packets wait
+# overtake_setup: makes the blocks to write, the second host, and the queue for held packets
 overtake_setup() {
 	head -c 4096 /dev/zero >/tmp/zero
 	random_file 4096 /tmp/old

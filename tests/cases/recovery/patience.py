@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """patience.py TRACE FAST LOSS SESSION_TMO_MS: checks the trace of an outage.
 
-TRACE is the text of the events of one disk, and of requests that fail, with a mark,
-"killed", from just before its daemon was: the connection was not lost earlier. No request
-fails FAST seconds after that or sooner, no write that was handed to the device
-SESSION_TMO_MS after it or sooner, and reconnecting does not end LOSS seconds after it or
-sooner.
+TRACE is the text of the events of one disk, and of requests that fail. A mark "killed" was
+written just before its daemon was killed, so the connection was lost after it. Counted from
+the mark, no request may fail within FAST seconds, no posted write may fail within
+SESSION_TMO_MS, and reconnecting may not end within LOSS seconds.
 """
 
 import re
@@ -41,7 +40,7 @@ def main():
                 assert killed, f"failed in good times: {line}"
                 failed.append((operation, time - killed))
         elif event == "block_rq_error":
-            # of one that the driver has not begun, too
+            # This includes requests that the driver never got.
             assert killed, f"failed in good times: {line}"
             failed.append((None, time - killed))
     assert killed and ended and failed, f"killed {killed}, {failed}, ended {ended}"

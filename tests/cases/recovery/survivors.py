@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""survivors.py PID: keeps what a process has of RDMA devices, until it is killed itself
+"""survivors.py PID: keeps the RDMA resources of a process until this script is killed
 
-As if the process had forked: when that is gone, its queue pairs and registrations are not.
+It imitates a fork of the process: the process may end, but its queue pairs and registrations
+stay.
 """
 
 import signal

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An initiator and a target that know no features of the protocol get along with these:
-# memory is served and used as ever, without commands; what needs commands is refused,
-# and the refusal says why; nobody reconnects to less than the disk was promised. Where one
-# side demands a key the first version is refused, and told so.
+# An initiator and a target without features of the protocol work with the present ones. Memory
+# is served and used without commands. What needs commands is refused, and the refusal says why.
+# No disk reconnects to a target that lacks what the disk was promised. A side that demands a
+# key refuses the first version, and says so.
 #
 # quick: yes
 # in-turn: yes
@@ -19,7 +19,7 @@ source "$RDMABLK_TOP/tests/cases/login/lib.sh"
 need_peers first
 FIRST=$PEERS
 
-# serves_and_discards MOST: data goes both ways; this much can be discarded at once
+# serves_and_discards MOST: data goes both ways; a discard has at most MOST bytes
 serves_and_discards() {
 	expect "$1" "$(<$QUEUE/discard_max_bytes)" "what can be discarded at once"
 	random_file 8M /tmp/pattern
@@ -33,7 +33,7 @@ refused_as_less() {
 	[[ $(status last_error) == *'has become smaller or takes less'* ]]
 }
 
-# A target of the first version. The disk has no commands, and stays so.
+# A target of the first version. The disk has no commands, and gets none later.
 new=$RDMABLKD
 RDMABLKD=$FIRST/target/rdmablkd
 serve 8M
@@ -83,7 +83,7 @@ for name in full none; do
 done
 stop_target
 
-# A target that demands keys says so to it, too.
+# A target that demands keys says so to an initiator of the first version, too.
 serve_with_key 8M
 run_expect 6 'authentication required' "$RDMABLK" connect "$TARGET_ADDR/disk0"
 unload_module

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Requests that have been sent to a target which grants no polled queue, so that nobody polls
-# for them any more, are sent again on a polled queue of a target that has no commands. The
-# work that looks for their completions there finds no tags, and the requests end.
+# Polled requests that were sent to a target without a polled queue, so that their task does not
+# poll for them any more, are sent again on a polled queue of a target that has no commands. The
+# work item that polls for their completions finds no tags of commands there, and the requests
+# complete.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
@@ -14,7 +15,7 @@ need_peers first
 FIRST=$PEERS
 NOW=$RDMABLKD
 
-# lose_requests: whether any was under way when the daemon died
+# lose_requests: kills the daemon; true if requests were under way
 lose_requests() {
 	local before
 
@@ -35,7 +36,7 @@ load_module
 RDMABLKD=$FIRST/target/rdmablkd
 serve 8M
 connect --queues 1 --poll-queues 1 --dev-loss-tmo off --reconnect-delay 1
-# No timer looks for them.
+# The I/O timeout is long, so no timer polls for the completions.
 echo 600000 >$QUEUE/io_timeout
 start_verify --ioengine=io_uring --hipri=1
 polled 1

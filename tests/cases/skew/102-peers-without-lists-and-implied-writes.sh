@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An initiator or a target for which each command and each answer is a message of its own
-# gets along with one that makes fewer of them, also when one follows the other while the
-# disk is in use: what is written is in the file, and the packets tell who knew what. Those
-# who know take four for a write of 4 KiB, and less when there are many at once.
+# An initiator or target that sends a message for each command and each answer works with a peer
+# that needs fewer messages, also when one target replaces the other while the disk is in use.
+# Written data is in the file. The numbers of packets show which features were agreed on: with
+# both features a write of 4 KiB takes four packets, and fewer when there are many at once.
 
 # shellcheck source=tests/cases/recovery/lib.sh
 source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
@@ -17,7 +17,7 @@ require fio
 need_peers plain
 PLAIN=$PEERS WRITES=500
 
-# packets COMMAND...: how many rxe has sent meanwhile, both ways
+# packets COMMAND...: prints how many packets rxe sends while the command runs, both ways
 packets() {
 	local counter=/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts before
 
@@ -45,16 +45,16 @@ works() {
 	expect 0 "$(status errors)" "the number of failed requests"
 }
 
-# all_messages: as many as ever: command and data are two, and an acknowledgment; an
-# answer, and one
+# all_messages: without the features a write takes at least five packets: command, data and their
+# acknowledgment, the answer and its acknowledgment
 all_messages() {
 	works
 	(($(packets write_singly) >= 5 * WRITES)) || fail "there are too few packets"
 	(($(packets write_many) >= 5 * WRITES)) || fail "there are too few packets at once"
 }
 
-# fewer_messages: at least nine writes of ten are nothing but their data, and there are few
-# keep-alives and repeated messages; at least one answer of two is in a list
+# fewer_messages: at least nine of ten writes are their data alone, at least one of two answers
+# is in a list, and there are few keep-alives and repeated messages
 fewer_messages() {
 	local singly many
 
@@ -66,7 +66,7 @@ fewer_messages() {
 	((many < 3 * WRITES)) || fail "$WRITES writes at once have taken $many packets"
 }
 
-# follows DAEMON: it takes the place of the one before, which is killed under load
+# follows DAEMON: replaces the running daemon, which is killed under load
 follows() {
 	start_verify
 	stop_target KILL
@@ -82,7 +82,7 @@ file_system
 truncate -s 8M $DISK/disk0
 new=$RDMABLKD
 load_module
-# This daemon comes first: it notes the writer, and a disk goes on only with such a note.
+# The present daemon comes first. It notes the writer, and a disk goes on only with such a note.
 serve_file $DISK/disk0
 connect --queues 1 --dev-loss-tmo off
 fewer_messages

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases with peers of earlier times, which tests/cases/skew/build has built.
+# For the cases with old peers, which tests/cases/skew/build has built.
 
-# need_peers NAME: they are in $PEERS; else the case is skipped, or fails
+# need_peers NAME: sets $PEERS to their directory; without them the case is skipped, or fails
 need_peers() {
 	local verdict why
 

@@ -17,7 +17,7 @@
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
 require dmsetup filefrag fio mkfs.ext4
 
-# Nothing but the kernel makes nodes here.
+# udev does not run here, so only the kernel makes device nodes.
 export DM_DISABLE_UDEV=1
 STORE=/dev/mapper/store MOUNT=/mnt/disk SECTORS=65536
 BYTES=$((2 * MIB))

@@ -14,7 +14,7 @@
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
 require dmsetup fstrim losetup lvm mkfs.ext4 mkfs.xfs resize2fs udevadm
 
-# Nothing but the kernel makes nodes here.
+# udev does not run here, so only the kernel makes device nodes.
 export DM_DISABLE_UDEV=1 LVM_SUPPRESS_FD_WARNINGS=1
 FILE=$DISK/disk0 MOUNT=/mnt/disk
 

@@ -7,7 +7,7 @@
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
 
-# Nothing but the kernel makes nodes here.
+# udev does not run here, so only the kernel makes device nodes.
 export DM_DISABLE_UDEV=1
 # shellcheck disable=SC2034 # for the cases
 STORE=/dev/mapper/store
