@@ -3,10 +3,10 @@
 # smp: 2
 # in-turn: yes
 #
-# A file, and a block device, through the daemon's own I/O: what is written at the disk
-# is in the file, of any size and alignment, by any engine; what reads find is what the
-# file has. FLUSH and FUA are sent, and the daemon ends in order with all of it there.
-# The module allocates no memory for any kind of request, nor does it with cache=full.
+# An uncached file, and an uncached block device: data written to the disk is in the file, for
+# any size, alignment and I/O engine, and reads return the data of the file. FLUSH and FUA reach
+# the target, and the daemon ends in order with all data in the file. The module allocates no
+# memory for any kind of request, nor does it with cache=full.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -14,7 +14,7 @@ source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 source "$RDMABLK_TOP/tests/lib/allocations.sh"
 require fio mkfs.ext4
 
-# round_trip FILE: the export of it, from connect to disconnect
+# round_trip FILE: I/O on the disk of FILE, from the connect to the daemon's end
 round_trip() {
 	local file=$1
 
@@ -53,7 +53,7 @@ serve_file $DISK/disk0
 round_trip $DISK/disk0
 umount $DISK
 
-# What tmpfs does not take directly goes through the page cache, and the daemon says so.
+# tmpfs takes no direct I/O here, so the page cache is used, and the daemon says so.
 truncate -s 16M /dev/shm/disk0
 serve_file /dev/shm/disk0
 grep -q 'page cache' "$TARGET_LOG" || fail "no word of the page cache in $(cat "$TARGET_LOG")"

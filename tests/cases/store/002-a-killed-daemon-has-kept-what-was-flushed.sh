@@ -3,10 +3,10 @@
 # smp: 2
 # in-turn: yes
 #
-# The daemon is killed under writers that call fsync. With the whole file in its memory
-# the file has got at least what an fsync had returned for; the initiator knows that
-# more was acknowledged, and fails instead of going on with less. When nothing was
-# left to flush it goes on. Without a cache every acknowledged write is there.
+# The daemon is killed under writers that call fsync. With a cached file, the file has at least
+# the data of each fsync that has returned. The initiator knows that it acknowledged more data,
+# and fails the disk instead of going on with less. When everything was flushed the disk goes
+# on. With an uncached file every acknowledged write is there.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -14,7 +14,7 @@ require mkfs.ext4
 
 BYTES=16777216
 
-# crash CACHE RULE: kill the daemon under load, and look at the file
+# crash CACHE RULE: kills the daemon under load; the file must have what RULE promises
 crash() {
 	truncate -s 0 $DISK/disk0
 	truncate -s $BYTES $DISK/disk0
@@ -31,7 +31,7 @@ load_module
 ram_disk 64
 file_system
 
-# All in memory: the disk fails, and says why, until the loss is accepted.
+# Cached: the disk fails, and says why, until the loss is accepted.
 crash full fsynced
 expect true "$(status unflushed)" "unflushed"
 serve_file "$DISK/disk0,cache=full"
@@ -43,7 +43,7 @@ run_expect 1 'the loss is not accepted' "$RDMABLK" reconnect rdmablk0
 dd if=$DEV iflag=direct bs=1M status=none | cmp - $DISK/disk0 ||
 	fail "the disk is not what the file is"
 
-# All flushed: nothing can be missing, and I/O goes on over the new epoch.
+# Everything was flushed: nothing can be missing, and I/O goes on in spite of the new epoch.
 dd if=/dev/urandom of=$DEV bs=64k count=64 oflag=direct conv=fsync status=none
 expect false "$(status unflushed)" "unflushed after an fsync"
 stop_target KILL
@@ -54,7 +54,7 @@ dd if=$DEV iflag=direct bs=1M status=none | cmp - $DISK/disk0 ||
 disconnect
 stop_target
 
-# Without a cache: what was acknowledged was in the file, and I/O goes on.
+# Uncached: acknowledged data was in the file, and I/O goes on.
 crash none acknowledged
 serve_file "$DISK/disk0,cache=none"
 wait_state live

@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A write that asks to be durable is in the file when it completes, with no FLUSH of the
-# block layer behind it: one at a time, and more at once than the queue has tags for
-# commands. The daemon is killed, so that nothing else can bring the file up to date. An
-# error of the file's fdatasync fails exactly the write that asked. What polled I/O writes
-# is in the file after a flush.
+# A FUA write is in the file when it completes, without a FLUSH of the block layer behind it:
+# one write at a time, and more writes at once than the queue has tags for commands. The daemon
+# is killed, so nothing else can bring the file up to date. An error of the file's fdatasync
+# fails exactly the write that asked for it. Data of polled writes is in the file after a flush.
 #
-# A write to a block device with O_DSYNC is followed by a FLUSH, which would hide what the
-# write itself has not done. An overwrite of a file on ext4 is not.
+# A write to a block device with O_DSYNC is followed by a FLUSH, which would hide a missing FUA.
+# An overwrite of a file on ext4 is not followed by a FLUSH.
 #
 #
 # in-turn: yes
@@ -22,21 +21,21 @@ export DM_DISABLE_UDEV=1
 STORE=/dev/mapper/store MOUNT=/mnt/disk SECTORS=65536
 BYTES=$((2 * MIB))
 
-# flushes: FLUSH requests of the block layer that the disk has had
+# flushes: prints how many FLUSH requests the block layer has completed on the disk
 flushes() {
 	awk '{ print $16 }' /sys/block/rdmablk0/stat
 }
 
-# table: from stdin, becomes that of the store, whatever is under way
+# table: replaces the store's device-mapper table by stdin, with I/O under way
 table() {
 	dmsetup load store
 	dmsetup suspend --noflush --nolockfs store
 	dmsetup resume --noflush --nolockfs store
 }
 
-# make_file: $MOUNT/data, in one extent; sets START, where it is on the disk
+# make_file: makes $MOUNT/data in one extent; sets START, its offset on the disk
 make_file() {
-	# What mkfs leaves to a thread of the kernel would be flushed meanwhile.
+	# Without lazy initialization, whose kernel thread would flush meanwhile.
 	mkfs.ext4 -q -b 4096 -O ^has_journal -E lazy_itable_init=0 $DEV
 	mkdir -p $MOUNT
 	mount -o noatime $DEV $MOUNT
@@ -48,7 +47,7 @@ make_file() {
 	filefrag $MOUNT/data | grep -q ' 1 extent' || fail "the file is in several extents"
 }
 
-# durable_fio DEPTH: each block of the file, once, with no FLUSH
+# durable_fio DEPTH: writes each block of the file once with FUA, which sends no FLUSH
 durable_fio() {
 	local before
 
@@ -59,13 +58,13 @@ durable_fio() {
 	expect "$before" "$(flushes)" "the number of FLUSH requests"
 }
 
-# data_of FILE: what is there of the file, past the page cache
+# data_of FILE: prints the data of $MOUNT/data in a disk or its store, past the page cache
 data_of() {
 	dd if="$1" iflag=direct,skip_bytes,count_bytes skip="$START" count=$BYTES bs=1M \
 		status=none
 }
 
-# durable DEPTH [OPTION...]: the daemon is killed after it; the store has what was written
+# durable DEPTH [OPTION...]: the daemon is killed after FUA writes; the store has their data
 durable() {
 	serve_file "$STORE,cache=full"
 	connect --queues 1 "${@:2}"
@@ -77,7 +76,7 @@ durable() {
 	stop_target KILL
 	data_of $STORE | cmp - /dev/shm/written ||
 		fail "$1 at once: the store lacks durable writes"
-	# The file system is cut off from its disk, and has nothing that it must keep.
+	# The disk is removed under the file system, which has no dirty data.
 	"$RDMABLK" disconnect --force rdmablk0
 	umount $MOUNT
 }
@@ -139,7 +138,7 @@ if [[ $LONG ]]; then
 	durable 64
 	polled
 fi
-# Each WRITE, polled or followed by a FLUSH, has a READ behind it.
+# With --ordered a READ follows each WRITE that is polled or has a FLUSH behind it.
 durable 64 --ordered
 sync_fails
 polled --ordered

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A write that the daemon has begun on a file without a cache, and whose session then
-# ends, is over before another session can write: the new login is told to come again
-# until it is. With a daemon that lets a session be over while its I/O goes on, the old
-# write lands after a newer one, and this test sees it.
+# The daemon has begun a write to an uncached file, and the session ends. The write is over
+# before another session can write, because the new login is told to come again until then. With
+# a daemon that ends a session while its I/O goes on, the old write lands after a newer one, and
+# this test notices it.
 #
 # quick: yes
 # in-turn: yes
@@ -19,7 +19,7 @@ write_one() {
 	timeout "$PATIENCE" dd if="$1" of=$DEV bs=4k count=1 oflag=direct status=none
 }
 
-# file_is FILE: what the block has, past every cache
+# file_is FILE: whether the first block of the store is that of FILE, past the page cache
 file_is() {
 	dd if=$FILE bs=4k count=1 iflag=direct status=none | cmp -s - "$1"
 }
@@ -35,12 +35,12 @@ threads() {
 	echo ${#all[@]}
 }
 
-# A request that waits at a rule has a thread of its own.
+# A request that a rule holds has a thread of its own.
 one_waits() {
 	(($(threads) > idle))
 }
 
-# hold_old: an old write that is with the file and does not get done
+# hold_old: an old write hangs at the file; then the disk reconnects
 hold_old() {
 	write_one /tmp/zero
 	idle=$(threads)

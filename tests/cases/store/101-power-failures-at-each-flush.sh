@@ -3,26 +3,26 @@
 # mem: 1536
 # timeout: 1800
 #
-# At whatever flush of its disk the target loses power, that has a file system that comes
-# up clean, with each file whole whose fsync had returned at the initiator. The disk logs
-# its writes and flushes in the order in which they are durable (dm-log-writes), writers
-# put marks between them when fsync has returned; then the disk is made again from the log,
-# and at each of its flushes and FUA writes, between the first and the last step of the
-# writers, a copy of it is mounted and checked. Such a disk has all that came before the
-# flush and nothing of what came after it; disks that have some of that are not tried.
+# The target could lose power at any flush of its disk. At each of these moments the disk has a
+# file system that mounts clean, and each file is whole whose fsync had returned at the
+# initiator. dm-log-writes logs the writes and flushes of the disk in the order in which they
+# become durable. The writers put marks between them when an fsync has returned. Then the disk
+# is rebuilt from the log. At each FLUSH and FUA write between the first and the last step of
+# the writers, a copy of it is mounted and checked. Such a copy has all data from before the
+# flush and none from after it. Disks with a part of the later data are not tried.
 #
-# A daemon whose flush does nothing is noticed, and so is a disk that is late.
+# A daemon whose flush does nothing is noticed, and so is a disk whose data comes too late.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require mkfs.ext4 mkfs.xfs e2fsck xfs_repair dmsetup
 
 IMAGE=/dev/shm/image EARLY=/dev/shm/early
-# Each step makes three flushes, more or less, and those of xfs take longer to look at.
+# Each step makes about three flushes. Checking those of xfs takes longer.
 declare -A STEPS=([ext4]=8 [xfs]=5)
 FAULTY=$RDMABLK_TOP/build/peers/faults/rdmablkd
 
-# make_image TYPE: the disk before all of it
+# make_image TYPE: makes the initial contents of the disk
 make_image() {
 	rm -f $IMAGE
 	case $1 in
@@ -31,14 +31,14 @@ make_image() {
 		mkfs.ext4 -q -F $IMAGE
 		;;
 	xfs)
-		# There is no smaller one.
+		# xfs cannot be smaller.
 		truncate -s 304M $IMAGE
 		mkfs.xfs -q -d agcount=2 $IMAGE
 		;;
 	esac
 }
 
-# log_writes TYPE STEPS CACHE [OPTION...]: leaves the log in /dev/ram1
+# log_writes TYPE STEPS CACHE [OPTION...]: runs the writers; leaves the log in /dev/ram1
 log_writes() {
 	local bytes
 
@@ -63,19 +63,18 @@ log_writes() {
 	dmsetup remove logged
 }
 
-# moments COMMAND IMAGE TYPE: false at the first moment that does not survive; $VERDICT
-# has what was seen
+# moments COMMAND IMAGE TYPE: false at the first moment with a bad copy; $VERDICT has the output
 moments() {
 	VERDICT=$(python3 "$CASES/store/moments.py" "$1" /dev/ram1 "$2" "$3" 2>&1)
 }
 
-# lacks_something: files, or blocks of them, that were promised
+# lacks_something WHAT: the verdict is that a promised file, or block of one, is missing
 lacks_something() {
 	grep -Eq '^(file|table) ' <<<"$VERDICT" || fail "$1: another failure: $VERDICT"
 	head -n 2 <<<"$VERDICT"
 }
 
-# free_memory: of what a run leaves
+# free_memory: frees the memory of a run
 free_memory() {
 	modprobe -r brd
 	rm -f $IMAGE $EARLY /dev/shm/try
@@ -100,7 +99,7 @@ for type in ext4 xfs; do
 		moments check $IMAGE $type ||
 			fail "$type, cache=$cache: lost at a power failure: $VERDICT"
 		echo "$VERDICT"
-		# So the log is all that the disk was written.
+		# The complete log makes the same disk, so the log lacks nothing.
 		python3 "$CASES/store/moments.py" finish /dev/ram1 $IMAGE
 		cmp $IMAGE $RAM || fail "the disk is not what the log makes of it"
 		free_memory

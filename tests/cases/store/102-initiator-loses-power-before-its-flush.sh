@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An initiator loses power between writes and flushes. Whatever was acknowledged, and so
-# all that an fsync had returned for, gets into the target's file without it, and the
-# machine sees it there when it is back. The writers' log is where the power is not lost.
-# A daemon that does not care for what a session leaves behind is noticed.
+# An initiator loses power between writes and flushes. All acknowledged data, and so the data of
+# each fsync that has returned, gets into the target's file without the initiator. The machine
+# reads it when it is back. The writers' log survives the power failure on the host. A daemon
+# that ignores the unflushed data of an ended session is noticed.
 #
 # net: two
 # timeout: 900
@@ -18,13 +18,14 @@ BYTES=16777216
 DURABLE_LOG=/run/vm/log
 RUNS=('full' 'none' 'full --fault lost-end')
 
-# kept FILE: it has what is promised
+# kept FILE: whether FILE has the promised data
 kept() {
 	cp "$1" /dev/shm/after
 	python3 "$DURABLE" check /dev/shm/after $BYTES $DURABLE_LOG acknowledged >/tmp/verdict
 }
 
-# ended CACHE: the session of a machine that is off; nobody has flushed for it
+# ended CACHE: the daemon ends the session of the dead machine, and brings a cached file up to
+# date
 ended() {
 	expect_log "export disk0: closing: ($LOST)"
 	expect_log 'export disk0: fenced'
@@ -33,7 +34,7 @@ ended() {
 	fi
 }
 
-# good CACHE: and the next session gets it
+# good CACHE: the file has the promised data, and so has the next session of the initiator
 good() {
 	ended "$1"
 	kept $DISK/disk0 || fail "cache=$1: lost: $(tail -n 3 /tmp/verdict)"
@@ -43,7 +44,7 @@ good() {
 	peer_wait "seen.$run" $BOOT >/dev/null
 }
 
-# bad CACHE
+# bad CACHE: with the fault the file lacks promised data
 bad() {
 	ended none
 	if kept $DISK/disk0; then
@@ -78,7 +79,7 @@ target() {
 	host_do start initiator
 }
 
-# write_on RUN: until the power is lost. Nothing is flushed where that is to be noticed.
+# write_on RUN: writes until the power is lost; with a fault, without any flush
 write_on() {
 	peer_wait "served.$1" $BOOT >/dev/null
 	if [[ ${RUNS[$1]} == *fault* ]]; then
@@ -91,7 +92,7 @@ write_on() {
 	pause 600
 }
 
-# look RUN: what the target has, by a session after that
+# look RUN: after the boot a new session reads the promised data
 look() {
 	peer_wait "judged.$1" $BOOT >/dev/null
 	connect

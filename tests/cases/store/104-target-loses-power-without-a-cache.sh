@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A target with cache=none loses power, under writers, after a flush, after a write, on a
-# file. When it is back the store has what an fsync had returned
-# for; the disk goes on when nothing else is missing, else it fails and says why.
+# A target with cache=none loses power: under writers, after a flush, and after a write, with a
+# file. When it is back the store has the data of each fsync that has returned. The disk goes on
+# when no other data is missing; else it fails and says why.
 #
 # net: two
 # disk: 64M

@@ -5,12 +5,12 @@
 # disk: 64M
 # timeout: 900
 #
-# The disk below a store fails in part or as a whole, while it is used, and is mended.
-# Each request that hits the failure gets EIO, and no other request does; the session goes
-# on. Without a cache all flushes fail after a failed fdatasync, until the daemon opens the
-# store again. With the whole file in memory the next flush writes the data that the last
-# one could not: also through the page cache, which has forgotten it, and after the file
-# system was lost, repaired and served again.
+# The disk below a store fails in part or as a whole while it is in use, and is mended. Each
+# request that hits the failure gets EIO, and no other request does; the session goes on. With
+# an uncached file all flushes fail after a failed fdatasync, until the daemon opens the store
+# again. With a cached file the next flush writes the data that the last one could not write.
+# This holds also when the page cache below has dropped the data, and when the file system was
+# lost, repaired and served again.
 
 # shellcheck source=tests/cases/store/mapped.sh
 source "$RDMABLK_TOP/tests/cases/store/mapped.sh"
@@ -37,7 +37,8 @@ begin() {
 	open_disk
 }
 
-# restart FILE...: the daemon ends, and another serves the same; the session goes on
+# restart SIGNAL FILE...: ends the daemon and starts another one for the same store; the disk
+# goes on
 restart() {
 	stop_target "$1"
 	serve_file "${@:2}"
@@ -48,7 +49,7 @@ modprobe -a dm_mod dm_flakey
 load_module
 echo "0 $SECTORS linear /dev/vda 0" | dmsetup create store
 
-# Without a cache: each request for itself.
+# Uncached: each request fails or succeeds by itself.
 begin $STORE,cache=none
 io "$((16 * MIB)) ok" fill a 0 $((16 * MIB)) 1 $MIB
 start_load 0 --size=8M
@@ -67,7 +68,8 @@ dmesg_has "I/O error, dev rdmablk0, sector $((BAD / 512)) op 0x1:\(WRITE\)" ||
 expect_log "write of 4096 bytes at $BAD: Input/output error"
 expect_log "read of 65536 bytes at $((12 * MIB)): Input/output error"
 undisturbed
-# The kernel tells a direct request of any part of the disk of what it could not write back.
+# A failed writeback of the initiator's kernel is reported to a direct request anywhere on the
+# disk, so the load ends here.
 stop_load 0
 io ok write b $((10 * MIB)) 65536 2
 told_once EIO
@@ -80,7 +82,7 @@ io ok fsync a
 file_has /dev/vda $BAD 65536 3
 file_has /dev/vda $((16 * MIB)) 65536 2
 
-# An fdatasync that fails. What else is asked for is done.
+# An fdatasync fails. Requests that need none succeed.
 io ok write a 0 65536 4
 writes_fail
 io EIO fsync a
@@ -93,7 +95,7 @@ io ok write a 0 65536 5
 io ok check a 0 65536 5
 expect true "$(status unflushed)" "unflushed"
 undisturbed
-# Unflushed data may be lost, and the next daemon knows of it.
+# Unflushed data may be lost, and the next daemon knows that.
 stop_target TERM
 serve_file $STORE,cache=none
 wait_state failed
@@ -105,7 +107,7 @@ expect false "$(status unflushed)" "unflushed"
 file_has /dev/vda 0 65536 5
 file_has /dev/vda 65536 4096 6
 
-# Nor is a bad sector taken for a lost cache when a write with FUA meets it.
+# A bad sector in a write with FUA does not count as a lost cache.
 io ok write a $((16 * MIB)) 65536 6
 : >"$TARGET_LOG"
 part_fails
@@ -126,7 +128,7 @@ file_has /dev/vda $((16 * MIB)) 65536 6
 file_has /dev/vda $((17 * MIB)) 4096 6
 end
 
-# All in memory.
+# Cached.
 begin $STORE,cache=full
 start_load 0 --size=8M --rw=randread
 part_fails
@@ -152,8 +154,8 @@ file_has /dev/vda $((BAD + MIB)) 4096 7
 io ok check a $BAD $MIB 7
 end
 
-# The same through the page cache, which takes all of it, and forgets what it could not
-# write.
+# Cached, through the page cache, which accepts all writes and drops the data that it could not
+# write back.
 echo 1 >"/sys/dev/block/$(dmsetup info -c --noheadings -o major,minor store)/queue/stable_writes"
 begin $STORE,cache=full
 io ok write a $BAD $MIB 8
@@ -169,7 +171,7 @@ file_has /dev/vda $BAD $MIB 9
 close_disk
 "$RDMABLK" disconnect --force rdmablk0
 
-# What its disk does not take at the end is lost with the daemon, which says so.
+# At its end the daemon cannot write the last data. The data is lost, and the daemon says so.
 begin $STORE,cache=full
 io ok write a $BAD $MIB 10
 writes_fail
@@ -182,7 +184,7 @@ expect_log "try 3 of 3 to bring $STORE up to date at the end"
 expect_log "$STORE lacks the last writes: Input/output error"
 mended
 
-# A file whose file system does not survive it: what the kept arena has is not lost.
+# The file system of a file breaks. The kept arena still has the data.
 FILE=$DISK/disk0 ARENA=/dev/shm/arena
 mkfs.ext4 -q -F $STORE
 mkdir -p $DISK

@@ -4,13 +4,12 @@
 # smp: 2
 # timeout: 900
 #
-# A sparse file on a file system that is full, with direct I/O (ext4) and through the page
-# cache (tmpfs). The writer gets ENOSPC: without a cache from the write, with the whole file
-# in memory from the flush. Blocks with space can still be written, written data stays, and
-# the session goes on. When there is space again, because the disk has discarded some or
-# because somebody else gave way, the same flush succeeds, and a killed daemon has kept the
-# data. A used-up quota counts as no space, too; a file that takes no writes any more is
-# EREMOTEIO.
+# A sparse file on a full file system, with direct I/O (ext4) and through the page cache
+# (tmpfs). The writer gets ENOSPC: with an uncached file from the write, with a cached file from
+# the flush. Blocks with space can still be written, written data stays, and the session goes
+# on. When there is space again, because the disk has discarded data or because another file was
+# removed, the same flush succeeds, and the data survives a killed daemon. A used-up quota
+# counts as no space, too; a file that cannot be written any more is EREMOTEIO.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
@@ -18,7 +17,7 @@ require mkfs.ext4
 
 FILE=$DISK/disk0 SIZE=$((48 * MIB)) LAST=$((47 * MIB)) RULES=/run/rules
 
-# killed CACHE: what flushes have promised is in the file, and the disk is that
+# killed CACHE: after a kill of the daemon the disk comes back with the contents of the file
 killed() {
 	stop_target KILL
 	cp --sparse=always $FILE /dev/shm/kept
@@ -45,18 +44,18 @@ without_cache() {
 	dmesg_has "critical space allocation error, dev rdmablk0, sector $((LAST / 512)) op 0x1" ||
 		fail "the kernel log does not say what failed"
 	expect_log "write of 65536 bytes at $LAST: No space left on device"
-	# The kernel's page cache calls it EIO.
+	# An error of the initiator's writeback may be reported as EIO.
 	io ok write b $LAST 65536 2
 	told_once 'EIO|ENOSPC'
 	run_expect 1 'No space left' blkdiscard -f -z -o $((40 * MIB)) -l 4M $DEV
-	# No flush has failed, and what has space is written.
+	# No flush fails, and blocks that have space are written.
 	io ok write d $MIB 65536 3
 	io ok write a $((2 * MIB)) 65536 3
 	io ok fsync a
 	undisturbed
 	io ok check a 0 $MIB 1
 	io ok check a $((fits - 65536)) 65536 1
-	# The disk gives some back.
+	# The disk discards data.
 	blkdiscard -f -o 4M -l 8M $DEV
 	io ok check a $((4 * MIB)) $((8 * MIB)) zero
 	io ok write a $LAST $MIB 4
@@ -82,14 +81,14 @@ in_memory() {
 	expect_log "$FILE: No space left on device"
 	undisturbed
 	io ok check a 0 $((32 * MIB)) 5
-	# The disk gives some back.
+	# The disk discards data.
 	blkdiscard -f -o 4M -l 20M $DEV
 	io ok fsync b
 	expect false "$(status unflushed)" "unflushed"
 	file_has $FILE 0 $((4 * MIB)) 5
 	file_has $FILE $((24 * MIB)) $((8 * MIB)) 5
 	file_has $FILE $LAST 65536 5
-	# Somebody else gives way.
+	# Another file takes the space, and is removed.
 	dd if=/dev/zero of=$DISK/ballast bs=64k status=none 2>/dev/null || :
 	io ok write a $((4 * MIB)) $((4 * MIB)) 6
 	io ENOSPC fsync a
@@ -102,14 +101,14 @@ in_memory() {
 	end_well
 }
 
-# fails RULE ANSWER COMMAND NAME [WORD...]: as io, with an error of the file, once
+# fails RULE ANSWER COMMAND NAME [WORD...]: as io, with one error of the file
 fails() {
 	echo "$1 count 1" >$RULES.new
 	mv $RULES.new $RULES
 	io "${@:2}"
 }
 
-# by_name CACHE: what each error is called
+# by_name CACHE: which error of the disk each error of the file becomes
 by_name() {
 	: >$RULES
 	begin_blank "$1,fault=$RULES"

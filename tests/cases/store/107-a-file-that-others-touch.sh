@@ -4,12 +4,11 @@
 # smp: 2
 # timeout: 900
 #
-# Somebody makes the file of an export shorter, and longer again, also while it is used.
-# Requests behind its end fail, others do not, and the daemon never makes the file longer
-# itself; the daemon and the session live, and when the file has its old length the disk
-# works. With the whole file in memory flushes fail meanwhile, and after that the missing
-# end is in the file again. One file, or device, is one export of one daemon, whatever its
-# path.
+# Another program makes the file of an export shorter, and longer again, also while the disk is
+# in use. Requests behind the end of the file fail, others do not, and the daemon never makes
+# the file longer itself. The daemon and the session survive, and when the file has its old
+# length the disk works. With a cached file flushes fail meanwhile, and later the missing end is
+# in the file again. A file or device can be only one export of one daemon, whatever its path.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
@@ -39,8 +38,8 @@ cut_and_uncut() {
 	done
 }
 
-# while_cut: requests that may fail, and do not hang, while the file gets shorter and
-# longer all the time
+# while_cut: while the file gets shorter and longer all the time, requests may fail, but do not
+# hang
 while_cut() {
 	local cutter
 
@@ -116,7 +115,7 @@ in_memory() {
 	io ok fsync a
 	file_has $FILE $((20 * MIB)) $MIB 2
 	file_has $FILE $((21 * MIB)) 4096 2
-	# Data that had been flushed before the file was cut.
+	# This data was flushed before the file was cut.
 	file_has $FILE $((16 * MIB)) $((4 * MIB)) 1
 	file_has $FILE $((22 * MIB)) $((10 * MIB)) 1
 	while_cut
@@ -125,7 +124,7 @@ in_memory() {
 	end_well
 }
 
-# also TEXT EXPORT...: another daemon, which does not get ready
+# also TEXT EXPORT...: a second daemon with these exports does not start
 also() {
 	local options=() words
 
@@ -136,7 +135,7 @@ also() {
 		--listen "$TARGET_ADDR:4420" "${options[@]}"
 }
 
-# one_each: a file of many names, and a device of two nodes
+# one_each: a file with several names, and a device with two nodes
 one_each() {
 	local name loop node=/tmp/node
 

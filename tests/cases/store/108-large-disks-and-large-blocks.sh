@@ -4,11 +4,11 @@
 # smp: 2
 # timeout: 900
 #
-# A sparse file of 10 TiB: every part of it can be written, read, discarded and zeroed,
-# to the last sector, also where a number of a sector has more than 32 bits; a file
-# system of all of it works, and is trimmed. Blocks of 4096 bytes, of files and of
-# devices that have such sectors: direct I/O only, in both cache modes. Blocks of 512
-# bytes on top of those: refused of a device; of a file right, partly through the cache.
+# A sparse file of 10 TiB: every part of it can be written, read, discarded and zeroed, to the
+# last sector, also where sector numbers need more than 32 bits. A file system of the whole disk
+# works, and is trimmed. Blocks of 4096 bytes, for files and for devices with such sectors: only
+# direct I/O, with cache=none and cache=full. Blocks of 512 bytes on sectors of 4096 bytes:
+# refused for a device; correct for a file, partly through the page cache.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
@@ -22,8 +22,8 @@ allocated() {
 	echo $(($(stat -c %b $FILE) * 512))
 }
 
-# direct_only FILE: the daemon has a descriptor of it for direct I/O, and the host's
-# cache has nothing of it
+# direct_only FILE: the daemon has the file open for direct I/O, and the page cache has none of
+# it
 direct_only() {
 	local fd flags direct=''
 
@@ -68,7 +68,7 @@ large() {
 		--rw=randwrite --bs=4k --offset=$((7 * TIB - 2 * MIB)) --size=4M \
 		--verify=crc32c --verify_fatal=1 --do_verify=1
 
-	# Discarded and zeroed, over the border of 2^32 sectors and up to the end.
+	# Discards and zeroes across the boundary of 2^32 sectors and up to the end.
 	blkdiscard -f -o $((2 * TIB - 4096)) -l 8192 $DEV
 	io ok check a $((2 * TIB - 65536)) 61440 1
 	io ok check a $((2 * TIB - 4096)) 8192 zero
@@ -90,7 +90,7 @@ large() {
 	mkdir -p /mnt/xfs
 	mount $DEV /mnt/xfs
 	random_file 20M /tmp/pattern
-	# Each directory is in an allocation group of its own, a TiB after the last.
+	# Each directory is in an allocation group of its own, a TiB behind the previous one.
 	for ((i = 0; i < 10; i++)); do
 		mkdir "/mnt/xfs/$i"
 		head -c 2M /tmp/pattern >"/mnt/xfs/$i/data"
@@ -116,7 +116,7 @@ large() {
 	rm $FILE
 }
 
-# blocks STORE CACHE: of 4096 bytes
+# blocks STORE CACHE: I/O on a disk with blocks of 4096 bytes
 blocks() {
 	echo 3 >/proc/sys/vm/drop_caches
 	serve_file "$1,cache=$2"
@@ -160,7 +160,7 @@ for cache in none full; do
 done
 umount $DISK
 
-# Sectors of 4096 bytes.
+# A device with sectors of 4096 bytes.
 LOOP=$(losetup -f --show --sector-size 4096 $RAM)
 for cache in none full; do
 	blocks "$LOOP,size=32M" $cache

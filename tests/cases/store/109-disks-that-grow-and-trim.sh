@@ -5,10 +5,10 @@
 # mem: 1536
 # timeout: 900
 #
-# A disk that is mounted grows with its file, loop device or logical volume, in both cache
-# modes: programs of the initiator are told, and the file system takes what is new. It does
-# not become smaller. What a file system trims is space of the target's again. A GiB is
-# zeroed without a byte of it on the network. A disk is made read-only and writable again.
+# A mounted disk grows with its file, loop device or logical volume, with cache=none and
+# cache=full: programs of the initiator are told, and the file system can use the new space. It
+# does not shrink. Space that a file system trims returns to the target. A GiB is zeroed without
+# its data crossing the network. A disk is made read-only and writable again.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
@@ -22,7 +22,7 @@ size_is() {
 	(($(blockdev --getsize64 $DEV) == $1))
 }
 
-# told_of SIZE: the daemon is told to look, and the disk is as large as that
+# told_of SIZE: SIGHUP makes the daemon look at the file; the disk gets this size
 told_of() {
 	kill -HUP "$TARGET_PID"
 	wait_until "$PATIENCE" size_is "$1" ||
@@ -33,7 +33,8 @@ uevents() {
 	(($(grep -c '^RESIZE=1' /tmp/uevents) >= $1))
 }
 
-# grows STORE CACHE COMMAND...: from 32 MiB to 96 MiB with that, while it is mounted
+# grows STORE CACHE COMMAND...: COMMAND makes the store grow from 32 MiB to 96 MiB while the
+# disk is mounted
 grows() {
 	local store=$1 seen
 
@@ -74,7 +75,7 @@ grow_loop() {
 	losetup -c "$LOOP"
 }
 
-# shrinks_not STORE CACHE COMMAND...: a mounted disk stays as large as it is
+# shrinks_not STORE CACHE COMMAND...: COMMAND shrinks the store; the mounted disk keeps its size
 shrinks_not() {
 	serve_file "$1,cache=$2"
 	connect
@@ -95,7 +96,7 @@ space() {
 	echo $(($(stat -c %b $FILE) * 512))
 }
 
-# trims TYPE SIZE CACHE: the file has the space of what was trimmed no more
+# trims TYPE SIZE CACHE: the file gives back the space that the file system trims
 trims() {
 	local full
 
@@ -137,7 +138,7 @@ packets() {
 	echo $(($(<$dir/sent_pkts) + $(<$dir/rcvd_pkts)))
 }
 
-# zeroes CACHE BYTES: nothing of them is on the network
+# zeroes CACHE BYTES: zeroes this range; its data does not cross the network
 zeroes() {
 	local before=0 bytes=$2
 
@@ -152,7 +153,7 @@ zeroes() {
 	before=$(packets)
 	blkdiscard -f -z -o $MIB -l "$bytes" $DEV
 	((before + 300 > $(packets))) || fail "$(($(packets) - before)) packets"
-	# Here they are seen.
+	# Written zeroes do cross the network, and are seen.
 	before=$(packets)
 	dd if=/dev/zero of=$DEV bs=1M count=4 seek=1 oflag=direct status=none
 	((before + 300 < $(packets))) || fail "$(($(packets) - before)) packets"
@@ -169,7 +170,7 @@ zeroes() {
 	io ok check a $((bytes / 2)) $MIB zero
 	(($(space) <= 4 * MIB)) || fail "the space was kept"
 
-	# Read-only by the initiator's own will.
+	# The initiator's administrator makes the disk read-only.
 	io ok close b
 	blockdev --setro $DEV
 	expect 1 "$(blockdev --getro $DEV)" "blockdev --getro"

@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A file without a cache, on a file system that takes direct I/O, on one that does
-# not, and a block device; with blocks of 512 and 4096 bytes, one and several I/O
-# threads, slots for all requests at once and for few. Written data is in the file, reads
-# return the contents of the file, and the daemon leaves nothing behind when its sessions
-# end under load.
+# An uncached file, on a file system with direct I/O and on one without, and a block device;
+# with blocks of 512 and 4096 bytes, one and several I/O threads, slots for all requests at once
+# and for few. Written data is in the file, reads return the contents of the file, and the
+# daemon leaves nothing behind when its sessions end under load.
 #
 # smp: 2
 # timeout: 300
@@ -14,7 +13,7 @@
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require fio
 
-# in_and_out FILE [OPTION...]: of connect
+# in_and_out FILE [OPTION...]: I/O on the disk of FILE, which is connected with the OPTIONs
 in_and_out() {
 	local file=$1
 
@@ -36,7 +35,7 @@ in_and_out() {
 	disconnect
 }
 
-# end_under_load: the session ends, by force, with requests under way
+# end_under_load: a disconnect by force ends the session with requests under way
 end_under_load() {
 	connect
 	start_load

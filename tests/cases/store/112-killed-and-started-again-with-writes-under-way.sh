@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The daemon of a file without a cache is killed again and again while checksummed
-# writes are under way. Its successor gets the file, which is locked until the last
-# write of the dead one is over, and no request fails, nothing is lost: the epoch stays,
-# as the host's caches do.
+# The daemon of an uncached file is killed again and again while checksummed writes are under
+# way. The file stays locked until the last write of the dead daemon is over; then its successor
+# gets the file. No request fails, and no data is lost: the epoch stays, because the host's page
+# cache does.
 #
 # smp: 2
 # timeout: 300

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Two databases of SQLite, one with a write-ahead log and one with a rollback journal, on
-# ext4. The daemon is killed again and again: with a file whose memory is kept, and with a
-# file without a cache, nobody notices. Without that memory what was not flushed is lost,
-# the disk fails, and so do the databases; connected again, ext4 and SQLite recover. All
-# that was committed is there each time, once, and nothing else; SQLite's own check finds
+# Two SQLite databases on ext4, one with a write-ahead log and one with a rollback journal. The
+# daemon is killed again and again. With a cached file and a kept arena, and with an uncached
+# file, the databases do not notice. Without a kept arena unflushed data is lost, the disk
+# fails, and so do the databases; connected again, ext4 and SQLite recover. Each time every
+# committed transaction is there exactly once, and no other is; SQLite's own check finds
 # nothing. A daemon that does not flush is found out.
 #
 # mem: 1536

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A server of PostgreSQL, its cluster on ext4. The daemon is killed again and again: with a
-# file whose memory is kept, and with a file without a cache, nobody notices. Without that
-# memory what was not flushed is lost, the disk fails, and the server gives up; connected
-# again, ext4 and PostgreSQL recover. All that was committed is there each time, once, and
-# nothing else; tables, indexes, checksums of pages and a dump are without fault. A daemon
-# that does not flush is found out.
+# A PostgreSQL server has its cluster on ext4. The daemon is killed again and again. With a
+# cached file and a kept arena, and with an uncached file, the server does not notice. Without a
+# kept arena unflushed data is lost, the disk fails, and the server gives up; connected again,
+# ext4 and PostgreSQL recover. Each time every committed transaction is there exactly once, and
+# no other is; tables, indexes, checksums of pages and a dump are without fault. A daemon that
+# does not flush is found out.
 #
 # mem: 2048
 # timeout: 1800

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A disk whose export was one region was never told where regions end. It does not go on
-# with an export that has grown to two of them while nobody was connected: it says why,
-# and holds its I/O. With one region that is large enough it goes on, with the new size,
-# and requests lie across what would have been the end of the first.
+# A disk of a one-region export has no region boundaries in its limits. If the export has grown
+# to two regions while the disk was away, the disk does not go on: it says why, and holds its
+# I/O. If it has grown within one larger region the disk goes on with the new size, and requests
+# cross the end of the old region.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

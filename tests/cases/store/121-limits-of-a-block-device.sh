@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kernels: 6.1 6.12
 #
-# The disk of an export that is a block device has the limits of that: its blocks, the
-# sizes of requests it prefers, the largest it does at once, and whether it rotates; with
-# a cache, too, but for the largest request. One without a cache of its own has none here,
-# and is sent no flush.
+# The disk of a block device has the device's limits: its block sizes, the preferred and the
+# largest sizes of requests, and whether it rotates. With cache=full it has them, too, except
+# the largest size. A device without a volatile cache makes a disk without one, which gets no
+# flush.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 
-# scsi_disk: its name, when there is one
+# scsi_disk: whether scsi_debug has a disk; sets SCSI to its name
 scsi_disk() {
 	SCSI=$(find /sys/bus/pseudo/drivers/scsi_debug/ -path '*/block/sd*' -prune \
 		-name 'sd*' -printf '%f\n' -quit 2>/dev/null)
@@ -18,12 +18,12 @@ scsi_disk() {
 	[[ -n $SCSI && -b /dev/$SCSI ]]
 }
 
-# limit NAME VALUE: what the disk's queue says
+# limit NAME VALUE: the disk's queue has this limit
 limit() {
 	expect "$2" "$(<"$QUEUE/$1")" "queue/$1 with $CACHE"
 }
 
-# as_device DEV: the limits are those of the device
+# as_device DEV: the disk has the limits of the device
 as_device() {
 	local name
 
@@ -49,7 +49,7 @@ echo 1 >"/sys/block/$SCSI/queue/rotational"
 modprobe null_blk nr_devices=1 gb=1 bs=4096 max_sectors=64
 wait_until 10 test -b /dev/nullb0 || fail "no /dev/nullb0"
 
-# The device has got them, or nothing is shown below.
+# The emulated device must have these limits, or the test would prove nothing.
 for limit in physical_block_size:8192 minimum_io_size:32768 optimal_io_size:196608; do
 	expect "${limit#*:}" "$(<"/sys/block/$SCSI/queue/${limit%:*}")" "$SCSI's ${limit%:*}"
 done

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # kernels: 6.1 6.12
 #
-# A file that nobody can write, served from memory: a daemon that is restarted serves the
-# same, and the disk goes on, with the same epoch; unless the file was changed meanwhile,
-# be it with the time of before: then what the host has cached is of other contents, and
-# the disk fails.
+# A read-only cached file. A restarted daemon serves the same contents under the same epoch, and
+# the disk goes on. If the file was changed meanwhile, even with its old time stamps, the cached
+# data of the host is stale, and the disk fails.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"

@@ -5,11 +5,11 @@
 # disk: 64M
 # timeout: 900
 #
-# When a program writes and flushes, again and again, its flush is sent with the write. Then
-# a sector fails, or there is no space: only that write gets an error, or, where the write
-# ends in memory, the fsync behind it. Other programs go on, also on the same disk, flushed
-# data is there, and after the repair the program with the error goes on, too. A device that
-# makes such a write durable by itself is asked to; elsewhere its cache is flushed behind it.
+# When a program writes and flushes repeatedly, its flush is sent together with the write. Then
+# a sector fails, or the space is used up. Only that write gets an error; with a cached file,
+# the fsync behind it does. Other programs go on, also on the same disk, flushed data is there,
+# and after the repair the program with the error goes on, too. A device with FUA gets the write
+# as FUA; on other devices the cache is flushed behind the write.
 
 # shellcheck source=tests/cases/store/mapped.sh
 source "$RDMABLK_TOP/tests/cases/store/mapped.sh"
@@ -19,7 +19,7 @@ NULLB=/sys/kernel/config/nullb/fua
 FILE=$DISK/disk0
 BAD=$((8 * MIB)) HELD=$((16 * MIB))
 
-# Eight sectors from $BAD on
+# Eight sectors from $BAD on fail
 sector_fails() {
 	table <<-END
 		0 $((BAD / 512)) linear /dev/vda 0
@@ -35,7 +35,7 @@ begin() {
 	: >"$TARGET_LOG"
 }
 
-# pairs COUNT SEED: writes, each of them flushed, before $BAD
+# pairs COUNT SEED: COUNT times a write and a flush, before $BAD
 pairs() {
 	local i
 
@@ -45,12 +45,13 @@ pairs() {
 	done
 }
 
-# answered OPERATION COUNT: commands of the session at the target
+# answered OPERATION COUNT: prints a counter of the session's commands at the target
 answered() {
 	"$RDMABLK" target sessions disk0 --json | jq ".sessions[0].commands.$1.$2"
 }
 
-# expecting SEED: the next write is sent with its flush
+# expecting SEED: after pairs of writes and flushes the module sends the next write with its
+# flush
 expecting() {
 	local before
 
@@ -61,13 +62,13 @@ expecting() {
 	expect "$before" "$(answered flush 'done')" "the number of FLUSHes after one more write"
 }
 
-# has_not_failed: nobody takes the store for one that has lost something
+# has_not_failed: the daemon does not believe that the store has lost data
 has_not_failed() {
 	undisturbed
 	run_expect 1 '' grep -E 'cannot be made durable|may be lost' "$TARGET_LOG"
 }
 
-# write_fails ERROR: a write to $BAD, and no other, gets this error, without a cache
+# write_fails ERROR: with an uncached file a write to $BAD, and no other write, gets this error
 write_fails() {
 	local before
 
@@ -79,7 +80,7 @@ write_fails() {
 	io ok write d $HELD 4096 3
 	failed_since "$before" 1
 	has_not_failed
-	# again, as one that is sent with its flush and as one that was asked to be durable
+	# Once more: a write that is sent with its flush, and a write with FUA
 	expecting 4
 	io "$1" write a $BAD 4096 5
 	io "$1" write d $BAD 4096 5
@@ -88,7 +89,7 @@ write_fails() {
 	has_not_failed
 }
 
-# flush_fails ERROR: the same with all of it in memory
+# flush_fails ERROR: with a cached file the fsync behind a write to $BAD gets this error
 flush_fails() {
 	local before failed
 
@@ -96,7 +97,7 @@ flush_fails() {
 	before=$(status errors) failed=$(answered flush errors)
 	io ok write a $BAD 4096 3
 	failed_since "$before" 0
-	# which has been flushed in vain, or none was sent with it
+	# The flush that was sent with the write has failed already.
 	expect $((failed + 1)) "$(answered flush errors)" "failed FLUSHes after the write"
 	io "$1" fsync a
 	failed_since "$before" 1
@@ -106,7 +107,7 @@ flush_fails() {
 	undisturbed
 }
 
-# Behind a disk that is made of others.
+# The bad sector is below a device-mapper device.
 a_bad_sector_below() {
 	CACHE=none
 	begin $STORE,cache=none
@@ -148,13 +149,13 @@ a_bad_sector_in_memory() {
 	end
 }
 
-# flushed: times that the cache of the device was
+# flushed: prints how often the device's cache was flushed
 flushed() {
 	awk '{ print $16 }' /sys/block/fua/stat
 }
 
-# A device with a bad sector and a cache that it need not flush for one write, and another
-# export on it that has not flushed.
+# A device has FUA, a cache and a bad sector. Another export on the same device has unflushed
+# data.
 a_bad_sector_and_a_neighbour() {
 	local before
 
@@ -198,7 +199,7 @@ a_bad_sector_and_a_neighbour() {
 	modprobe -r null_blk
 }
 
-# no_space CACHE TEST: a sparse file on a file system that is full
+# no_space CACHE TEST: the same with a sparse file on a full file system
 no_space() {
 	CACHE=$1
 	truncate -s 0 $FILE

@@ -3,9 +3,9 @@
 # smp: 2
 # in-turn: yes
 #
-# A daemon that answers a flush without doing it, or forgets what was named as dirty, loses
-# what an fsync has promised when it is killed, and the test of that sees it. The same
-# daemon without such a fault passes.
+# A daemon that answers a flush without doing it, or forgets dirty ranges, loses promised data
+# when it is killed. The check of the fsyncs notices that. The same daemon without such a fault
+# passes.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -13,7 +13,7 @@ source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 BYTES=8388608
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 
-# kept OPTION...: what an fsync has promised survives the daemon's end
+# kept OPTION...: whether the data of all fsyncs survives a kill of the daemon
 kept() {
 	local status=0
 

@@ -4,14 +4,14 @@
 
 database.py make KIND WHERE
 database.py write KIND WHERE LOG
-    Numbered transactions, each a row and what it moves between two accounts, one after
-    the other, for ever. LOG has a line for each, before it begins and after its COMMIT
-    has returned; each tenth ends with ROLLBACK. Goes on where LOG ends. Status 3 when
-    the database fails.
+    Commits numbered transactions one after the other, endlessly. Each is a row, and moves its
+    amount between two accounts. LOG gets a line before each transaction begins and another
+    one after its COMMIT has returned; each tenth ends with ROLLBACK. Goes on where LOG ends.
+    Status 3 when the database fails.
 database.py check KIND WHERE LOG
-    Every transaction whose COMMIT has returned is there, once; none is there that
-    nobody has committed; the accounts are what the rows make of them; the database
-    finds no fault with itself.
+    Every transaction whose COMMIT has returned is there exactly once, no transaction is there
+    without a COMMIT, the accounts are the sums of the rows, and the database's own check
+    finds nothing.
 
 KIND: sqlite-wal or sqlite-rollback, and WHERE is the file; postgres, and WHERE is the
 directory of the server's socket.
@@ -36,7 +36,7 @@ class Failed(Exception):
 
 
 class Sqlite:
-    """EXTRA: a rollback journal is gone for good when COMMIT returns."""
+    """EXTRA: the rollback journal's removal is durable when COMMIT returns."""
 
     def __init__(self, kind, where):
         mode = "WAL" if kind == "sqlite-wal" else "DELETE"
@@ -116,7 +116,7 @@ def is_committed(number):
 
 
 def read_log(path):
-    """Returns the numbers that were begun, and those whose COMMIT has returned."""
+    """Returns the numbers of begun transactions, and of those whose COMMIT has returned."""
     begun, committed = set(), set()
     with open(path, encoding="ascii") as log:
         for line in log:

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of databases, which commit on a file system on the disk while its target
-# dies. The commits are logged in the guest's memory, see database.py.
+# For the cases of databases: they commit on a file system on the disk while its target dies.
+# The commits are logged in the guest's memory, see database.py.
 #
-# A case has KINDS, of database.py, and may say more with the functions server_*.
+# A case sets KINDS, see database.py, and may define the functions server_*.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -14,7 +14,7 @@ source "$RDMABLK_TOP/tests/cases/recovery/lib.sh"
 DATABASE=$RDMABLK_TOP/tests/cases/store/database.py FS=/mnt/database FILE=$DISK/disk0
 KINDS=() WRITERS=()
 
-# A database without a server has none of these; where KIND: of database.py.
+# Defaults for a database without a server. where KIND: prints WHERE of database.py
 server_make() { :; }
 server_start() { :; }
 server_stop() { :; }
@@ -25,7 +25,7 @@ where() {
 	echo "$FS/$1"
 }
 
-# databases COMMAND: make or check
+# databases COMMAND: makes or checks the databases
 databases() {
 	local kind
 
@@ -35,7 +35,7 @@ databases() {
 	done
 }
 
-# databases_make SIZE: on a new disk with a new file system
+# databases_make SIZE: makes the databases on a new disk with a new file system
 databases_make() {
 	local kind
 
@@ -58,7 +58,7 @@ databases_make() {
 	stop_target
 }
 
-# up EXPORT-WORDS [OPTION...]: the daemon, the disk, the file system, the server
+# up EXPORT-WORDS [OPTION...]: starts the daemon, connects, mounts, and starts the server
 up() {
 	serve_file "$FILE,$1" "${@:2}"
 	connect --dev-loss-tmo off --reconnect-delay 1
@@ -74,7 +74,7 @@ down() {
 	expect 0 "$TARGET_STATUS" "the daemon's exit status"
 }
 
-# --- those who write ----------------------------------------------------------------
+# --- the writers ---------------------------------------------------------------------
 
 writers_start() {
 	local kind
@@ -91,7 +91,7 @@ committed() {
 	grep -c '^c' "/dev/shm/log.$1" || :
 }
 
-# writers_progress N: each commits as many more
+# writers_progress N: waits until each writer has committed N more transactions
 writers_progress() {
 	local kind enough
 
@@ -106,7 +106,7 @@ committed_more() {
 	(($(committed "$1") >= $2))
 }
 
-# With the status 3 each: their databases have failed.
+# All writers end with status 3, because their databases have failed.
 writers_fail() {
 	local pid status
 
@@ -129,9 +129,9 @@ writers_kill() {
 	WRITERS=()
 }
 
-# --- what happens to them -------------------------------------------------------------
+# --- crashes -------------------------------------------------------------------------
 
-# look: the databases are whole, and so is the file system
+# look: checks the databases and the file system
 look() {
 	databases check || fail "a database has lost something"
 	server_check
@@ -142,7 +142,7 @@ look() {
 	server_start
 }
 
-# unnoticed EXPORT-WORDS: the daemon is killed three times, and no request fails
+# unnoticed EXPORT-WORDS: the daemon is killed three times under load, and no request fails
 unnoticed() {
 	local n
 
@@ -167,7 +167,7 @@ decided() {
 	[[ $(attribute state) == @(live|failed) ]]
 }
 
-# scribble: writes that nobody flushes, until one fails
+# scribble: writes without a flush, until a write fails
 scribble() {
 	while dd if=/dev/zero of="$FS/scribble" bs=4k count=64 oflag=direct conv=notrunc \
 		status=none; do
@@ -175,9 +175,9 @@ scribble() {
 	done 2>/dev/null
 }
 
-# crash EXPORT-WORDS: daemon and database die under load, and there is something unflushed
-# most of the time, however well a database flushes. CRASH is what has become of
-# the disk: failed, when it has lost what was acknowledged, or live. It is connected again.
+# crash EXPORT-WORDS: daemon and database die under load. scribble keeps some data unflushed
+# most of the time, even if the database flushes everything. CRASH is the state of the disk
+# afterwards: failed, if acknowledged data was lost, or live. Then the disk is connected again.
 crash() {
 	local unflushed scribbler
 
@@ -213,7 +213,7 @@ crash() {
 	server_start
 }
 
-# crashes N EXPORT-WORDS HOW: so many that end like that
+# crashes N EXPORT-WORDS HOW: crashes until N of them have left the disk in the state HOW
 crashes() {
 	local n=0 tries=0
 
@@ -227,8 +227,8 @@ crashes() {
 	down
 }
 
-# nothing_kept: with a daemon that answers a flush and does not do it, transactions are
-# missing after a crash
+# nothing_kept: with a daemon that answers flushes without doing them, transactions are missing
+# after a crash
 nothing_kept() {
 	local honest=$RDMABLKD
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Open files that do what they are told, a line each, and say what came of it.
+"""Executes commands on open files, a line each, and prints an answer to each.
 
     open NAME PATH [direct] [dsync] [ro]
-    borrow NAME PID PATH [direct]    the one that a process has open
+    borrow NAME PID PATH [direct]    copies the descriptor that a process has of PATH
     close NAME
     write NAME OFFSET BYTES SEED
     read NAME OFFSET BYTES
@@ -11,8 +11,8 @@
     fill NAME OFFSET BYTES SEED STEP    writes of STEP bytes until one fails
     fsync NAME
 
-The answer is 'ok', the name of an errno, 'short' or 'differs'; of 'fill' the bytes that
-were written and the name. Each read and write is one system call.
+The answer is 'ok', the name of an errno, 'short' or 'differs'. The answer to 'fill' is the
+number of bytes written and the name. Each read and write is one system call.
 """
 
 import errno

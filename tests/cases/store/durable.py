@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What fsync has promised.
+"""Writes with fsync, and checks what fsync has promised.
 
 durable.py write DEVICE BYTES LOG [WRITERS [EVERY]]
-    Writers with a part of the device each write stamped blocks at random, for ever, each
-    EVERY writes with an fsync. LOG has a line for each step, in order, before and after.
+    Each writer has a part of the device. It writes stamped blocks at random, endlessly, with an
+    fsync after every EVERY writes. LOG gets a line before and after each step, in order.
     Ends with status 0 when a request fails.
 
 durable.py check FILE BYTES LOG [fsynced|acknowledged]
-    Each block of FILE holds what was written last before an fsync that has returned (or
-    before its write has), or something newer that was written.
+    Each block of FILE has the last data written before an fsync that has returned (or the last
+    data whose write has returned), or newer data that was written.
 """
 
 import mmap
@@ -60,7 +60,7 @@ def write(device, size, path, writers=4, every=16):
 
 
 def promised(path, rule):
-    """Returns what each block must hold at least, and what has been tried."""
+    """The oldest write that each block may hold, the newest one tried, the number of fsyncs."""
     least, most, done, marked, fsyncs = {}, {}, {}, {}, 0
     with open(path, encoding="ascii") as log:
         for line in log:

@@ -10,34 +10,34 @@ source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 RAM=/dev/ram0 DISK=/mnt/target \
 	DURABLE=$RDMABLK_TOP/tests/cases/store/durable.py
 
-# ram_disk SIZE: /dev/ram0 of so many MiB
+# ram_disk SIZE: makes /dev/ram0 with SIZE MiB
 ram_disk() {
 	modprobe brd rd_nr=1 rd_size=$(($1 * 1024))
 	wait_until 10 test -b $RAM || fail "no $RAM"
 }
 
-# file_system [TYPE]: on the RAM disk, at $DISK; there files are opened with O_DIRECT
+# file_system [TYPE]: makes one on the RAM disk and mounts it at $DISK; its files allow O_DIRECT
 file_system() {
 	"mkfs.${1:-ext4}" -q "$RAM"
 	mkdir -p $DISK
 	mount "$RAM" $DISK
 }
 
-# serve_file FILE[,WORD...] [OPTION...]: the daemon with it as disk0
+# serve_file FILE[,WORD...] [OPTION...]: starts the daemon with FILE as disk0
 serve_file() {
 	start_target --insecure --listen "${LISTEN:-$TARGET_ADDR}" \
 		--export "disk0,file=$1" "${@:2}"
 }
 
-# same_as_file FILE DATA: the file has got what was written
+# same_as_file FILE DATA: both files have the same contents
 same_as_file() {
 	cmp "$1" "$2" || fail "$1 differs from what was written"
 }
 
-# The log of durable.py, where the case has no better place for it
+# The log of durable.py; a case may set another path
 : "${DURABLE_LOG:=/dev/shm/log}"
 
-# durable_fsyncs N; durable_writes N: so many have returned
+# durable_fsyncs N; durable_writes N: whether N of them have returned
 durable_fsyncs() {
 	(($(grep -c '^F' "$DURABLE_LOG" || :) >= $1))
 }
@@ -46,8 +46,8 @@ durable_writes() {
 	(($(grep -c '^W' "$DURABLE_LOG" || :) >= $1))
 }
 
-# durable_write BYTES FSYNCS [WRITERS [EVERY]]: connects, and writes with $WRITER until
-# that many fsyncs have returned; what these promise is in $DURABLE_LOG
+# durable_write BYTES FSYNCS [WRITERS [EVERY]]: connects, and starts $WRITER; returns when
+# FSYNCS fsyncs have returned. Their promises are in $DURABLE_LOG
 durable_write() {
 	connect --dev-loss-tmo off
 	: >"$DURABLE_LOG"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For the cases of stores on a disk, $STORE, that can be told to fail: /dev/vda, or what its
-# table says.
+# For the cases of stores on a disk, $STORE, which can be made to fail: a device-mapper device
+# over /dev/vda.
 
 # shellcheck source=tests/cases/store/shapes.sh
 source "$RDMABLK_TOP/tests/cases/store/shapes.sh"
@@ -13,7 +13,7 @@ export DM_DISABLE_UDEV=1
 STORE=/dev/mapper/store
 SECTORS=65536
 
-# table: from stdin, becomes that of the store, whatever is under way
+# table: replaces the store's device-mapper table by stdin, with I/O under way
 table() {
 	dmsetup load store
 	dmsetup suspend --noflush --nolockfs store

@@ -3,21 +3,21 @@
 """A file system at each moment at which its disk could have lost power.
 
 moments.py check LOG IMAGE TYPE
-    Does to IMAGE what dm-log-writes has in LOG, up to the mark "begin", and then up to
-    each FLUSH and each FUA write before the mark "end". At each of these a copy is
-    mounted, which has to have what synced.py has promised by then; unmounted again, it
-    has to be clean. Ends at the first that is not, with status 1.
+    Applies the entries of LOG to IMAGE, up to the mark "begin", and then up to each FLUSH and
+    each FUA write before the mark "end". At each of these moments it mounts a copy, which must
+    keep the promises of synced.py so far and be clean after the unmount. Ends at the first bad
+    moment, with status 1.
 
 moments.py late LOG IMAGE TYPE
-    The same of the moment in the middle, which cannot have what was promised until the
-    end: says so, and ends with status 1.
+    The same for the moment in the middle and all promises up to the end, which it cannot keep
+    yet: prints that, and ends with status 1.
 
 moments.py finish LOG IMAGE
-    Does the rest to IMAGE, which is then what the disk is.
+    Applies the rest of LOG to IMAGE, which is then the same as the disk.
 
-A mark is no moment of its own: the disk is what it was at the flush before it. A moment
-has to keep all promises that were made before the next one. A file may be missing from the
-moment on that comes after its "gone", for it is removed later than that is said.
+A mark is not a moment: the disk is the same as at the flush before it. A moment has to keep all
+promises that were made before the next moment. A file may be missing from the moment after its
+mark "gone" on, because it is removed after the mark is made.
 """
 
 import collections
@@ -34,9 +34,9 @@ Moment = collections.namedtuple("Moment", "first last marks")
 
 
 def moments(log):
-    """Yields entries that are to be done for a moment, and the marks that follow it.
+    """Yields for each moment the entries to apply, and the marks that follow it.
 
-    The last is no moment: it is what comes after "end", with None for its marks.
+    The last item is not a moment: it has the entries after "end", and None for its marks.
     """
     first, last, marks = 0, None, []
     for number, entry in enumerate(log):
@@ -87,7 +87,7 @@ def check(path, image, kind):
         if moment.marks is None:
             break
         replay.apply(path, image, log[moment.first:moment.last])
-        # Here the data of a coming discard is still there.
+        # The data of a discard that is yet to come is still in the image here.
         promises.add(moment.marks)
         judge(image, kind, promises, f"moment {count}, entry {moment.last - 1} of {len(log)}")
         promises.forget()

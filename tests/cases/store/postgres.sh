@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A server of PostgreSQL for the cases of databases, its cluster on the disk. Source it after
+# A PostgreSQL server for the cases of databases, with its cluster on the disk. Source it after
 # store/database.sh.
 
 require setpriv
@@ -13,7 +13,7 @@ PGBIN=${programs[-1]}
 [[ -x $PGBIN/initdb && -x $PGBIN/pg_amcheck ]] || skip "no PostgreSQL"
 export PSQL=$PGBIN/psql PGHOST=$SOCKET PGUSER=postgres
 
-# postgres PROGRAM [ARGS]: as the user that it must be
+# postgres PROGRAM [ARGS]: runs the program as the user postgres
 postgres() {
 	(
 		cd /
@@ -26,7 +26,7 @@ where() {
 	echo "$SOCKET"
 }
 
-# Small, so that it writes.
+# A small cache makes the server write.
 server_make() {
 	install -d -o postgres "$SOCKET" "$CLUSTER"
 	postgres initdb -D "$CLUSTER" --auth=trust --data-checksums --wal-segsize=1 \
@@ -59,7 +59,7 @@ server_stop() {
 	SERVER=''
 }
 
-# server_processes: all of them
+# server_processes: prints all processes of the server
 server_processes() {
 	find /proc -maxdepth 1 -name '[0-9]*' -user postgres -printf '%f\n' 2>/dev/null || :
 }
@@ -68,7 +68,7 @@ server_is_gone() {
 	[[ -z $(server_processes) ]]
 }
 
-# server_kill: at once; one that has given up already is gone
+# server_kill: kills the server; it may have given up already
 server_kill() {
 	server_processes | xargs -r kill -KILL 2>/dev/null || :
 	wait_until "$PATIENCE" server_is_gone || fail "the server hangs"

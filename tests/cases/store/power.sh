@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For cases whose target loses power, with an export that is on its virtio disk.
+# For cases whose target loses power, with an export on its virtio disk.
 #
-# What the target's machine has not flushed is really gone: a file is sparse, and the file
-# system commits what has got written for the first time only when it is asked to; a block
-# device is a loop device on the virtio disk, and the page cache, which nobody writes back
-# but a flush, is its volatile cache.
+# Data that the target's machine has not flushed is really lost. A file is sparse, and its file
+# system commits newly written blocks only when asked to. A block device is a loop device on the
+# virtio disk. Its volatile cache is the page cache, which only a flush writes back.
 #
-# The initiator's machine stays, tells the target's what to serve, and is judge.
+# The initiator's machine keeps its power, tells the target's what to serve, and does the
+# checks.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -50,7 +50,7 @@ unplace_disk() {
 	losetup -d "$STORE"
 }
 
-# target_power: does what the plans say, each number once, over all its boots
+# target_power: carries out the plans, each number once, over all boots of the machine
 target_power() {
 	local n=1 place='' text words
 
@@ -72,7 +72,7 @@ target_power() {
 		cat "$STORE" >"/run/vm/found.$n"
 		RDMABLKD=$RDMABLK_TOP/target/rdmablkd
 		((${#words[@]} == 3)) || RDMABLKD=$FAULTY
-		# Its state is on another disk, which loses nothing.
+		# The daemon's state directory is on another disk, which loses nothing.
 		serve_file "$STORE,cache=${words[2]},uuid=$UUID" --state-dir /run/vm/state \
 			"${words[@]:3}"
 		peer_set "served.$n"
@@ -81,23 +81,23 @@ target_power() {
 	peer_set ended
 }
 
-# --- the initiator's ---------------------------------------------------------------
+# --- the initiator's machine ---------------------------------------------------------
 
 PLAN=0
 
-# plan PLACE fresh|kept CACHE [OPTION...]
+# plan PLACE fresh|kept CACHE [OPTION...]: sends the target's machine its next plan
 plan() {
 	peer_set "plan.$((++PLAN))" "$*"
 }
 
-# served: what the store has had since the beginning of the plan is in $FOUND
+# served: waits until the plan is served; the store's contents at that time are in $FOUND
 served() {
 	peer_wait "served.$PLAN" $BOOT >/dev/null
 	FOUND=/run/vm/found.$PLAN
 	rm -f "/run/vm/found.$((PLAN - 1))"
 }
 
-# cut PLACE CACHE: the power of the target, which comes back
+# cut PLACE CACHE: cuts the target's power, and starts its machine again
 cut() {
 	host_do kill target
 	plan "$1" kept "$2"
@@ -105,7 +105,7 @@ cut() {
 	served
 }
 
-# fails: the disk, because what was acknowledged is gone; until that is accepted
+# fails: the disk fails, because acknowledged data is lost
 fails() {
 	wait_state failed
 	expect 'store has lost its contents' "$(<$SESSION/reason)" "the reason"
@@ -118,12 +118,12 @@ accept_loss() {
 		fail "the disk is not what the store has"
 }
 
-# promise: has the store what fsync has returned for?
+# promise: whether the store has the data of all fsyncs that have returned
 promise() {
 	python3 "$DURABLE" check "$FOUND" $WRITTEN "$DURABLE_LOG" fsynced >/tmp/verdict
 }
 
-# under_load PLACE CACHE [OPTION...]
+# under_load PLACE CACHE [OPTION...]: cuts the power under writers, with a new store
 under_load() {
 	plan "$1" fresh "${@:2}"
 	served
@@ -131,8 +131,7 @@ under_load() {
 	cut "$1" "$2"
 }
 
-# with_writers PLACE CACHE: all that was synced is there, and the disk does not go on
-# with the rest gone
+# with_writers PLACE CACHE: all synced data is there; the disk fails, because other data is lost
 with_writers() {
 	under_load "$@"
 	promise || fail "$*: the store lacks what was promised: $(tail -n 3 /tmp/verdict)"
@@ -157,8 +156,8 @@ with_all_flushed() {
 	expect "$errors" "$(status errors)" "the number of failed requests"
 }
 
-# with_one_write PLACE CACHE: it is gone, as what is in a volatile cache is. Without
-# this the rest would prove nothing.
+# with_one_write PLACE CACHE: an unflushed write is lost with the volatile cache. If it were
+# not, the other checks would prove nothing.
 with_one_write() {
 	dd if=/dev/urandom of=$DEV bs=64k count=16 seek=240 oflag=direct status=none
 	expect true "$(status unflushed)" "unflushed after a write"
@@ -179,7 +178,7 @@ with_a_fault() {
 	wait "$WRITER" || :
 }
 
-# power_failures CACHE PLACE...: the case
+# power_failures CACHE PLACE...: the whole case
 power_failures() {
 	local place
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a disk has, at any moment, of what dm-log-writes has seen.
+"""What a disk has at any moment of a log of dm-log-writes.
 
-The log has a write only once it is certain to be durable: with the FLUSH that came after
-its completion, or when it is a FUA write that has ended. So a disk that did everything up
-to an entry, and nothing behind it, is one that lost power there and lost its cache.
+A write is in the log only when it is certain to be durable: with the first FLUSH after its
+completion, or, for a FUA write, when it has ended. So a disk that has all entries up to one, and
+none behind it, is a disk that lost power and its cache at that point.
 
-On the log device: a sector that counts the entries; then, for each, a sector that says
-what it is, and the data. Documentation/admin-guide/device-mapper/log-writes.rst of the
-kernel has the meaning, drivers/md/dm-log-writes.c the format.
+The log device has a sector with the number of entries. Then each entry has a sector that says
+what it is, and its data. The kernel's Documentation/admin-guide/device-mapper/log-writes.rst
+has the meaning, drivers/md/dm-log-writes.c the format.
 """
 
 import collections
@@ -23,7 +23,7 @@ Entry = collections.namedtuple("Entry", "offset size flags data text")
 
 
 def entries(path):
-    """Returns all of a log, with the place of each entry's data."""
+    """Returns all entries of a log, with the place of each entry's data."""
     with open(path, "rb") as log:
         return list(read(log))
 
@@ -48,14 +48,14 @@ def read(log):
 
 
 def apply(path, image, some):
-    """Does some entries of a log to a disk"""
+    """Applies some entries of a log to a disk."""
     with open(path, "rb") as log, open(image, "r+b") as disk:
         for entry in some:
             if entry.text is not None:
                 continue
             log.seek(entry.data)
             disk.seek(entry.offset)
-            # What was discarded may read as anything: not as what it was.
+            # Discarded data may read as anything, but the test must not find its old contents.
             data = bytes(entry.size) if entry.flags & DISCARD else log.read(entry.size)
             if len(data) != entry.size:
                 sys.exit(f"the data at {entry.data} is cut short")

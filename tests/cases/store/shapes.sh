@@ -9,7 +9,8 @@ source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 # shellcheck disable=SC2034 # for the cases
 KIB=1024 MIB=$((1024 * 1024))
 
-# io ANSWER COMMAND NAME [WORD...]: what descriptors.py says, a regular expression
+# io ANSWER COMMAND NAME [WORD...]: sends descriptors.py a command; ANSWER is a regular
+# expression
 io() {
 	if [[ -z ${DESCRIPTORS_PID:-} ]]; then
 		coproc DESCRIPTORS {
@@ -39,7 +40,7 @@ close_disk() {
 	done
 }
 
-# begin_blank CACHE: a disk of $FILE, which is one hole of $SIZE bytes
+# begin_blank CACHE: connects the disk of a new $FILE, which is one hole of $SIZE bytes
 begin_blank() {
 	truncate -s 0 "$FILE"
 	truncate -s "$SIZE" "$FILE"
@@ -48,7 +49,7 @@ begin_blank() {
 	open_disk
 }
 
-# end_well: of the disk, and of the daemon, which has nothing to complain of
+# end_well: ends the disk and the daemon, whose status must be 0
 end_well() {
 	close_disk
 	disconnect
@@ -56,8 +57,7 @@ end_well() {
 	expect 0 "$TARGET_STATUS" "the daemon's exit status"
 }
 
-# told_once ERROR: what could not be written back later than it was written; each
-# descriptor is told, once
+# told_once ERROR: a failed writeback is reported to each descriptor exactly once
 told_once() {
 	local name
 
@@ -67,8 +67,7 @@ told_once() {
 	done
 }
 
-# file_has FILE OFFSET BYTES SEED: what is there now, past every cache where FILE is a
-# device
+# file_has FILE OFFSET BYTES SEED: FILE has this data now; a device is read past the page cache
 file_has() {
 	if [[ -b $1 ]]; then
 		io ok open file "$1" ro direct
@@ -79,12 +78,12 @@ file_has() {
 	io ok close file
 }
 
-# failed_since N COUNT: so many requests have failed since there were N
+# failed_since N COUNT: COUNT requests have failed since there were N failed ones
 failed_since() {
 	expect $(($1 + $2)) "$(status errors)" "the number of failed requests"
 }
 
-# undisturbed: whatever requests have failed, the session has not
+# undisturbed: the session goes on, whatever requests have failed
 undisturbed() {
 	expect live "$(attribute state)" "the state"
 	expect 0 "$(attribute reconnects)" "the number of reconnects"

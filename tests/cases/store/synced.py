@@ -3,15 +3,15 @@
 """Files that were synced, on a disk whose writes are logged by dm-log-writes.
 
 synced.py DIR DEVICE WRITERS STEPS
-    Each writer makes files, rewrites blocks of another one in place, and removes files.
-    Whatever fsync or fdatasync has returned for is promised by a mark in the log of the
-    device-mapper's DEVICE; what is about to be removed is said to be gone.
+    Each writer makes files, rewrites blocks of another file in place, and removes files. For
+    each fsync or fdatasync that has returned it puts a promise, a mark, into the log of the
+    device-mapper's DEVICE. Before it removes a file it marks the file as gone.
 
-moments.py has those promises checked: files have what they had, blocks what they had or
-something newer.
+moments.py checks the promises: files have their promised contents, and blocks have theirs or
+newer ones.
 
-In a block that is rewritten each byte is the number of the write, because a block that
-nobody has synced may be half old and half new.
+In a block that is rewritten each byte is the number of the write, because an unsynced block may
+be half old and half new.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ DM_TARGET_MSG = 3 << 30 | DM_IOCTL.size << 16 | 0xFD << 8 | 14
 
 
 class Log:
-    """Marks in the log of a device, by the ioctl that 'dmsetup message' is."""
+    """Puts marks into the log of a device, by the ioctl of 'dmsetup message'."""
 
     def __init__(self, device):
         self.device = device.encode()
@@ -102,7 +102,7 @@ def write(path, device, writers, steps):
 
 
 class Promises:
-    """What marks promise: contents of files by name, least numbers of blocks by writer"""
+    """The promises of marks: contents of files by name, least numbers of blocks by writer"""
 
     def __init__(self):
         self.files, self.tables, self.gone = {}, {}, []
@@ -120,7 +120,7 @@ class Promises:
                 sys.exit(f"unknown mark {mark}")
 
     def forget(self):
-        """Not promised any more from here on: what add() was told to be gone."""
+        """Files that add() was told to be gone are not promised any more from here on."""
         for name in self.gone:
             self.files.pop(name)
         self.gone = []
