@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What one host may have: sessions, hardware queues, registered bytes, and, of an
-# address, logins in progress; and what all sessions of an export may have. Beyond that a
-# login is refused, each time for its own reason, and the log names the limit; another
-# host, or another address, still gets in, and so does the writer of an export that is
-# full of readers. What a holder had is free
-# again when it has logged out, when it was killed, and when its login took too long. A
-# steal beyond it leaves the session of the other host alone. A login that says nothing
-# makes room for another one.
+# The limits of one host (sessions, hardware queues, registered bytes), of one address (logins
+# in progress), and of an export (all of its sessions). Beyond a limit a login is refused with a
+# reason of its own, and the log names the limit. Another host, or another address, still gets
+# in, and so does the writer of an export that is full of readers. What a session had is free
+# again when it has logged out, when its host was killed, and when its login took too long. A
+# steal beyond a limit leaves the session of the other host alone. A silent login makes room for
+# another login.
 #
 # in-turn: yes
 
@@ -29,7 +28,7 @@ start() {
 		--export few,memory,size=8M,max-sessions=2,max-queues=3 "$@"
 }
 
-# login ADDRESS: one that asks for nothing more after GRANT
+# login ADDRESS: starts a login that asks for nothing more after GRANT
 login() {
 	local n=${#LOGINS[@]}
 
@@ -43,22 +42,22 @@ LOGINS=()
 start --max-sessions-per-host 3 --max-queues-per-host 4 --max-pinned 40M
 load_module
 
-# The first host: 1 of 3 sessions, 2 of 4 queues, 8 of 40 MiB; then 2, 3, 16.
+# The first host has 1 of 3 sessions, 2 of 4 queues, 8 of 40 MiB; then 2, 3, 16.
 hold first --host 1 --queues 2 "$t" a
 disk 0 "$t/b" "${ONE[@]}" --queues 1
 refused 'too much registered memory' "$t/big" "${ONE[@]}"
-# Not as many queues as it asks for, but one.
+# The disk asks for two queues, and gets the one that is left.
 disk 1 "$t/c" "${ONE[@]}" --queues 2
 expect 1 "$(attribute queues 1)" "the number of queues granted"
 refused 'too many sessions' "$t/d" "${ONE[@]}"
-# None of them keeps the second host from having all that one may have.
+# The second host still gets as much as one host may have.
 disk 2 "$t/big" "${TWO[@]}" --queues 2
 disk 3 "$t/d" "${TWO[@]}" --queues 2
 expect 2 "$(attribute queues 3)" "the number of queues of another host"
 put 2 'all of it'
 get 2 'all of it'
 
-# Logging out gives all of it back.
+# A logout gives all of it back.
 "$RDMABLK" disconnect rdmablk0
 "$RDMABLK" disconnect rdmablk1
 disk 0 "$t/b" "${ONE[@]}" --queues 2
@@ -67,7 +66,7 @@ refused 'too many queues' "$t/c" "${ONE[@]}" --queues 1
 "$RDMABLK" disconnect rdmablk3
 refused 'too many queues' "$t/d" "${ONE[@]}"
 
-# So does dying.
+# So does the death of an initiator.
 holder_kill first
 expect_log 'host probe1 .* export a: fenced'
 disk 1 "$t/c" "${ONE[@]}" --queues 2
@@ -79,7 +78,7 @@ refused 'too much registered memory' "$t/a" "${ONE[@]}"
 disk 2 "$t/a" "${TWO[@]}"
 put 2 'of the second host'
 : >"$TARGET_LOG"
-# A theft that is refused for its size ends nobody's session.
+# A steal that is refused for its size ends no session.
 run_expect 0 '' "$PROGRAM" --host 1 --flags $STEAL --expect $LIMIT_MEMORY "$t" a io
 ! log_has 'export a: closing: export was taken over' || fail "a refused theft has ended a session"
 get 2 'of the second host'
@@ -88,7 +87,7 @@ for n in 0 1 2; do
 done
 disconnect_all
 
-# An export keeps room for its writer, whoever reads it: 1 of 2 sessions, 1 of 3 queues.
+# An export keeps room for its writer: readers get 1 of 2 sessions and 2 of 3 queues.
 disk 0 "$t/few" "${ONE[@]}" --read-only --queues 4
 expect 2 "$(attribute queues 0)" "the number of queues of a reader"
 refused 'too many sessions' "[$t6]/few" "${TWO[@]}" --read-only
@@ -122,7 +121,7 @@ disk 2 "[$t6]/c"
 expect_log 'session .* export c: ended: logged out'
 : >"$TARGET_LOG"
 login "$t6"
-# In all there are 3, although this address has but 1.
+# All addresses together have 3 logins, although this one has only 1.
 refused 'too many logins in progress' "[$t6]/c"
 kill -KILL "${LOGINS[@]}"
 expect_logs 3 'session .*: ended: connection lost'
@@ -140,7 +139,7 @@ get 0 'after the others'
 disconnect_all
 stop_target
 
-# A login that says nothing has no limit but the need of another one.
+# A silent login has long timeouts. It ends only when another login needs its place.
 connects() {
 	"$RDMABLK" connect --dev-loss-tmo 0 "$t/a"
 }

@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A kept arena, on tmpfs and on hugetlbfs, has the same contents, epoch and UUID
-# after SIGTERM and after kill -9 under load. Memory that is not kept comes back as
-# zeroes under another epoch: that of an anonymous export, of an arena whose file was
-# removed, and of one that was never complete, whatever is in it. Of two daemons on
-# one arena the second is refused and says why, and does no harm to the first; when
-# that is gone the other starts and serves the same contents. When a file is cut short
-# under live sessions, the daemon ends those of its export only, says why, and refuses
-# logins until the export is reopened. An arena that has lost a huge page keeps the rest
-# under another epoch.
+# A kept arena, on tmpfs and on hugetlbfs, has the same contents, epoch and UUID after SIGTERM
+# and after kill -9 under load. Other memory comes back as zeroes under another epoch: that of
+# an anonymous export, that of an arena whose file was removed, and that of an arena that was
+# never complete, whatever is in its file. The second of two daemons on one arena is refused,
+# says why, and does not harm the first; when the first one has ended, the other starts and
+# serves the same contents. When an arena's file is cut short under live sessions, the daemon
+# ends the sessions of this export only, says why, and refuses logins until the export is
+# reopened. An arena that has lost a huge page keeps the rest under another epoch.
 #
 # in-turn: yes
 
@@ -21,7 +20,7 @@ require fallocate
 KEPT=/dev/shm/kept HUGE=/run/huge/kept
 NAMES=(kept huge anonymous)
 
-# Huge pages for the arena of 4 MiB and for what the daemon keeps behind it.
+# Huge pages for an arena of 4 MiB and for its trailer.
 echo 3 >/proc/sys/vm/nr_hugepages
 expect 3 "$(</proc/sys/vm/nr_hugepages)" "the number of huge pages"
 mkdir /run/huge
@@ -34,7 +33,7 @@ start() {
 		--export anonymous,memory,size=4M,hugepages=no
 }
 
-# connect_disks N [ADDRESS]: the first N
+# connect_disks N [ADDRESS]: connects the first N exports
 connect_disks() {
 	local n
 
@@ -43,14 +42,14 @@ connect_disks() {
 	done
 }
 
-# write_on FILE: until a write fails, beyond what is compared; what it says
+# write_on FILE: writes behind the compared part until a write fails; dd's output goes to FILE
 write_on() {
 	while dd if=/dev/zero of=$DEV bs=4k seek=1024 count=1024 oflag=direct; do
 		:
 	done 2>"$1"
 }
 
-# What the first start shows; all later ones are compared with it.
+# Keeps epochs and UUIDs of the first start for comparison with later starts.
 remember() {
 	local n
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# One daemon, several addresses of IPv4 and IPv6, several ports, several exports: each
-# export is reached by each address and has contents of its own. An address without
-# an RDMA device, and one that is taken, are refused at the start. SIGTERM warns every
-# initiator, then tells it why its session ends, and ends the daemon; meanwhile logins are
-# refused, and a second SIGTERM does not wait. SIGHUP does not end the daemon. With --run it
-# serves as long as a command takes, and has its status.
+# One daemon with several addresses of IPv4 and IPv6, several ports and several exports: each
+# export is reached by each address and has contents of its own. At the start an address without
+# an RDMA device, or one that is taken, is an error. SIGTERM warns every initiator, then tells
+# it why its session ends, and ends the daemon; meanwhile logins are refused, and a second
+# SIGTERM does not wait. SIGHUP does not end the daemon. With --run the daemon serves as long as
+# a command runs, and exits with its status.
 #
 # in-turn: yes
 
@@ -24,7 +24,7 @@ start() {
 	start_target --insecure "${exports[@]}" "$@"
 }
 
-# in_arena NAME: the text at the beginning of what the daemon has
+# in_arena NAME: prints the text at the beginning of the arena
 in_arena() {
 	head -c 512 "/dev/shm/$1" | sed 's/ *$//'
 }
@@ -44,11 +44,11 @@ for address in "${WHERE[@]}"; do
 	disconnect_all
 done
 refused 'nobody listens on this port' "$TARGET_ADDR:4421/a"
-# These ports are taken by other addresses of the same device.
+# Other addresses of the same device listen on these ports.
 refused '(nobody listens on this port|the peer refuses)' 10.99.0.1/a
 refused '(nobody listens on this port|the peer refuses)' '[fd99::1]/a'
 
-# Taken; of no RDMA device.
+# An address is taken, or has no RDMA device.
 ip link add nordma type dummy
 ip address add 10.77.0.1/24 dev nordma
 ip link set nordma up
@@ -60,12 +60,13 @@ done
 run_expect 1 'cannot listen on 10.77.0.1:20420: no RDMA device has this address' \
 	timeout "$PATIENCE" "$RDMABLKD" --insecure --listen 10.77.0.1 \
 	--export x,memory,size=1M
-# Its administrator would speak to the other one.
+# The control socket is taken: the tool would speak to the other daemon.
 run_expect 1 'cannot listen on /run/rdmablkd/control: another daemon does' \
 	timeout "$PATIENCE" "$RDMABLKD" --insecure --listen "$TARGET_ADDR:4422" \
 	--export x,memory,size=1M
 
-# check STATUS WORDS OPTION...: what would keep a daemon from starting, while one runs
+# check STATUS WORDS OPTION...: --check reports what would keep a daemon from starting, while
+# another one runs
 check() {
 	run_expect "$1" "$2" timeout "$PATIENCE" "$RDMABLKD" --check --insecure "${@:3}"
 }
@@ -84,8 +85,8 @@ check 1 'arena /tmp/new: not a file on tmpfs or hugetlbfs' \
 [[ ! -e /tmp/new ]] || fail "an arena was made"
 check 2 'export "x" has no size' "${HERE[@]}" --export x,memory
 
-# Each with a session of its own. With this keep-alive timeout none of them would
-# notice for minutes, and a held write would take two.
+# Each address has a session. With this keep-alive timeout a disk would notice nothing by itself
+# for minutes, and a held write would take two.
 kill -HUP "$TARGET_PID"
 expect_log 'SIGHUP: looking at the configuration and the files again'
 readonly=()
@@ -104,8 +105,8 @@ done
 expect_no_io 1
 disconnect_all
 
-# Wildcards; a long farewell, during which there is I/O and there are no logins. It leaves
-# time for the warning of each disk, however slow the machine is.
+# Wildcard addresses, and a long time to drain, in which I/O goes on and logins are refused. It
+# is long enough for the warning of each disk on a slow machine.
 start --listen 0.0.0.0 --listen '[::]' --drain-ms 60000
 disk 0 "$TARGET_ADDR/a" --keep-alive-tmo 60
 disk 1 "[$TARGET_ADDR6]/b" --keep-alive-tmo 60
@@ -131,7 +132,7 @@ done
 expect farewell "$(in_arena b)" "what the target had"
 disconnect_all
 
-# run STATUS COMMAND OPTION...: the daemon serves as long as the command takes
+# run STATUS COMMAND OPTION...: the daemon serves while the command runs, and exits with STATUS
 run() {
 	run_expect "$1" '' timeout "$PATIENCE" "$RDMABLKD" --insecure --drain-ms 0 \
 		--export x,memory,size=4M --run "$2" "${@:3}"

@@ -1,24 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 2000 reads and writes on two disks, and not one of the daemon's threads has run:
-# neither a nanosecond of run time, nor a tick, nor a switch of context. Keep-alive
-# messages are answered by it, so these disks send none meanwhile; a disk that does
-# shows that the measurement sees it.
+# 2000 reads and writes on two disks, and no thread of the daemon runs: no run time in
+# nanoseconds, no tick, no context switch. The daemon answers keep-alives, so these disks send
+# none meanwhile. A disk that does send keep-alives shows that the measurement works.
 #
 # in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 
-# costs: of each thread its run time in ns, ticks as a user, ticks in the kernel,
-# switches of context
+# costs: prints for each thread its run time in ns, user ticks, kernel ticks, and context
+# switches
 costs() {
 	local task stat time
 
 	for task in /proc/"$TARGET_PID"/task/*; do
 		read -r time _ <"$task/schedstat"
-		# The name of the thread may hold anything.
+		# The thread's name may contain any character.
 		stat=$(<"$task/stat")
 		read -ra stat <<<"${stat##*) }"
 		echo "${task##*/} $time ${stat[11]} ${stat[12]}" \
@@ -26,7 +25,7 @@ costs() {
 	done
 }
 
-# settled: nothing of the login is left to do
+# settled: whether the daemon is idle after the logins
 settled() {
 	local before
 
@@ -58,7 +57,7 @@ load_module
 disk 0 "$TARGET_ADDR/a" --keep-alive-tmo 600
 disk 1 "$TARGET_ADDR/b" --keep-alive-tmo 600
 expect 600 "$(attribute keep_alive_tmo)" "the keep-alive timeout"
-# free_of_cost: whether some thousand requests have cost the daemon nothing
+# free_of_cost: whether more than two thousand requests have cost the daemon nothing
 free_of_cost() {
 	local before after done_before done_after
 
@@ -76,10 +75,10 @@ free_of_cost() {
 	[[ $after == "$before" ]] || ! diff <(echo "$before") <(echo "$after") >&2
 }
 
-# Now and then the daemon looks whether its threads still run, which wakes each of them.
+# Every few seconds the daemon checks that its threads still run, which wakes each of them.
 free_of_cost || free_of_cost || free_of_cost || fail "requests cost the daemon time"
 
-# What the daemon does do is seen.
+# The measurement sees work of the daemon.
 disk 2 "$TARGET_ADDR/c" --keep-alive-tmo 1
 idle=$(run_time)
 n=$(keepalives 2)

@@ -1,20 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Initiators that send garbage, truncated, altered, untimely or too many messages,
-# join queues that they may not, reach outside of what was granted to them or say
-# nothing at all: each is told why and loses its session. Meanwhile a disk of the
-# same daemon is written and verified. Nothing is written by who has no right to: not
-# in a session that reads only, on neither kind of queue, and not with the address and
-# key of another session, alive or ended.
+# Initiators send garbage, truncated, altered, untimely or too many messages, join queues that
+# they may not join, access memory outside of their grant, or send nothing. Each is told why and
+# loses its session. Meanwhile a disk of the same daemon is written and verified. An initiator
+# without the right to write changes nothing: not in a read-only session, on neither kind of
+# queue, and not with the address and key of another session, live or ended.
 #
 # in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 
-# bait_is_intact: it begins with what the scenario "io" has written there, and not
-# with what others would write
+# bait_is_intact: it begins with the byte that the scenario "io" wrote, and not with an
+# attacker's
 bait_is_intact() {
 	expect 01 "$(od -An -tx1 -N1 /dev/shm/bait | tr -d ' ')" "what bait begins with"
 }

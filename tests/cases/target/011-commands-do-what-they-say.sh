@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Commands on write queues, of initiators in userspace. WRITE_ZEROES and DISCARD of a
-# store in memory change what they say, and nothing else; what cannot be done is
-# answered and changes nothing; each of many commands is answered. One that breaks a
-# rule costs its session, and so does what belongs to a feature nobody agreed on. A daemon
-# that answers such a command before it is done (--fault early-zeroes) is noticed. All of that
-# with io_uring forbidden, on kernels that have the sysctl for it.
+# Commands on write queues, by initiators in userspace. WRITE_ZEROES and DISCARD of a memory
+# store change their range, and nothing else. An impossible command is answered and changes
+# nothing. Each of many commands is answered. A command that breaks a rule ends its session, and
+# so does one that belongs to a feature that was not agreed on. A daemon that answers before the
+# command is done (--fault early-zeroes) is noticed. io_uring is forbidden meanwhile, on kernels
+# with that sysctl.
 #
 # in-turn: yes
 
@@ -25,13 +25,13 @@ probe 0 bait commands
 probe 0 bait many
 probe 0 bait commands-read-only
 probe 0 --flags 1 fixed commands-read-only
-# An initiator that asks for commands need not send any. Only features of both are agreed on.
+# An initiator with the feature of commands need not send any. Both sides must offer a feature.
 probe 0 bait io
 probe 0 --features 7 bait io
 for n in {0..5} 7 8; do
 	probe 3 --arg "$n" bait bad-command
 done
-# The adapter refuses a message that is longer than a receive, and access without a key.
+# The adapter refuses a message that is longer than its receive, and an access without a key.
 probe 70 --arg 6 bait bad-command
 probe 4 bait early-command
 probe 4 --features 0 --arg 0 bait unasked
@@ -41,7 +41,7 @@ probe 0 bait commands
 stop_target TERM
 expect 0 "$TARGET_STATUS" "how the daemon ends"
 
-# A store thread that takes its time changes no answer, unless the answer does not wait for it.
+# A slow store thread changes no answer, except with the fault, which does not wait for it.
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 PROBE_OPTIONS+=(--keep-alive 20000)
 for fault in '' early-zeroes; do

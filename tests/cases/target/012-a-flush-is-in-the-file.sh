@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A file with all of it in memory, and an initiator in userspace. When FLUSH is answered
-# the file has what was said to be dirty, and the range of a FLUSH that has one; what
-# was not said to be dirty it need not have yet. When a session dies the file is brought
-# up to date. A target that shuts down waits for a session that flushes, longer than for
-# others. All of this is asked of the daemon as it is installed; one that does not tell
-# the store that a session has left something (--fault lost-end) is noticed.
+# A cached file, and an initiator in userspace. When FLUSH is answered, the file has the dirty
+# ranges, and the range of the FLUSH if it has one. Ranges that were not called dirty may still
+# be missing. When a session dies the daemon brings the file up to date. A daemon that shuts
+# down waits for a session that flushes, longer than for others. The installed daemon does all
+# of this; one that does not tell the store that a session has left unflushed data (--fault
+# lost-end) is noticed.
 #
 #
 # in-turn: yes
@@ -24,7 +24,7 @@ start() {
 		--export "disk,file=$FILE,cache=full" "$@"
 }
 
-# block N: the first byte of a block of the file
+# block N: prints the first byte of a block of the file
 block() {
 	od -An -tx1 -N1 -j"$(($1 * 4096))" "$FILE" | tr -d ' '
 }
@@ -33,7 +33,7 @@ block_is() {
 	[[ $(block "$1") == "$2" ]]
 }
 
-# begin TEXT [OPTION...] SCENARIO: an initiator that has said TEXT
+# begin TEXT [OPTION...] SCENARIO: starts an initiator; returns when it has printed TEXT
 begin() {
 	: >/tmp/probe
 	"$PROGRAM" --features 1 --keep-alive 20000 "${@:2:$#-2}" "$TARGET_ADDR" disk \
@@ -78,7 +78,7 @@ said 'logged out' || fail "not waited for: $(cat /tmp/probe)"
 expect 33 "$(block 2)" "what was flushed at the end"
 expect 44 "$(block 7)" "what was not"
 
-# The session has left block 7, and the daemon dies later.
+# The session has left block 7 unflushed, and the daemon is killed after the session's end.
 RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 start --fault lost-end
 begin flushed --hold 600000 flush

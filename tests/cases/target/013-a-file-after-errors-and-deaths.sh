@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A file with all of it in memory, when things go wrong. A daemon that is killed has
-# what was written and not flushed in its kept arena, and its successor brings the file
-# up to date; one that ended in order leaves nothing to compare. A FLUSH fails when the
-# file's fdatasync does, when its file system is full and when the file has become
-# shorter, with the reason; what it could not write is written when it can be. Of two
-# daemons on one file or block device the second is refused.
+# Errors of a cached file. A killed daemon leaves written but unflushed data in its kept arena,
+# and its successor brings the file up to date; after an orderly end there is nothing to
+# compare. A FLUSH fails, with the reason, when the file's fdatasync fails, when its file system
+# is full, and when the file has become shorter. Data that it could not write is written later,
+# when that is possible. The second of two daemons on one file or block device is refused.
 #
 # in-turn: yes
 
@@ -15,13 +14,13 @@ source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 program target_probe
 FILE=/run/small/disk RULES=/run/rules BALLAST=/run/small/ballast
 
-# start EXPORT: of a file with all of it in memory
+# start EXPORT: starts the daemon with a cached file
 start() {
 	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
 		--export "disk,cache=full,$1"
 }
 
-# block N [FILE]: the first byte of a block
+# block N [FILE]: prints the first byte of a block
 block() {
 	od -An -tx1 -N1 -j"$(($1 * 4096))" "${2:-$FILE}" | tr -d ' '
 }
@@ -30,13 +29,13 @@ block_is() {
 	[[ $(block "$1") == "$2" ]]
 }
 
-# new_file: of zeroes, and sparse
+# new_file: makes a sparse file of zeroes
 new_file() {
 	rm -f "$FILE"
 	truncate -s 32M "$FILE"
 }
 
-# write_and_flush: blocks 2 and 7 are written, and 2 is flushed; the session stays
+# write_and_flush: an initiator writes blocks 2 and 7 and flushes block 2; its session stays
 write_and_flush() {
 	: >/tmp/probe
 	"$PROGRAM" --features 1 --keep-alive 20000 --hold 600000 "$TARGET_ADDR" disk \
@@ -46,7 +45,7 @@ write_and_flush() {
 		fail "not flushed: $(cat /tmp/probe)"
 }
 
-# flush_fails REASON: a session that ends with it
+# flush_fails REASON: the FLUSH of a session fails with this reason
 flush_fails() {
 	run_expect 1 "FLUSH: $1 instead of 0" timeout 60 "$PROGRAM" --features 1 \
 		"$TARGET_ADDR" disk flush
@@ -57,7 +56,7 @@ up_to_date() {
 	expect 33 "$(block 2)" "block 2"
 }
 
-# second TEXT OPTION...: another daemon for the same
+# second TEXT OPTION...: another daemon for the same file does not start
 second() {
 	run_expect 1 "$1" timeout "$PATIENCE" "$RDMABLKD" --insecure \
 		--listen "$TARGET_ADDR:4420" --state-dir /run/state --export "disk,$2"
@@ -66,7 +65,7 @@ second() {
 mkdir /run/small
 mount -t tmpfs -o size=1M none /run/small
 
-# A daemon that is killed, and those that follow it.
+# A daemon is killed, and others follow.
 new_file
 start "file=$FILE,arena=/dev/shm/arena"
 write_and_flush
@@ -87,7 +86,7 @@ expect_log "arena /dev/shm/arena keeps the contents of $FILE"
 ! grep 'is compared' "$TARGET_LOG" || fail "there was nothing to compare"
 stop_target
 
-# An fdatasync that fails.
+# An fdatasync fails.
 new_file
 echo 'sync error EIO' >$RULES
 honest=$RDMABLKD
@@ -104,7 +103,7 @@ kill -KILL "$PROBE"
 up_to_date
 stop_target
 
-# No space.
+# The file system has no space.
 new_file
 start "file=$FILE"
 dd if=/dev/zero of=$BALLAST bs=64k status=none 2>/dev/null || :
@@ -114,7 +113,7 @@ stop_target
 expect 0 "$TARGET_STATUS" "how the daemon ends"
 up_to_date
 
-# A file that becomes shorter.
+# The file becomes shorter.
 new_file
 start "file=$FILE"
 truncate -s 4096 "$FILE"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# While initiators send commands without pause, as many as may be under way, another
-# logs in, reads, writes and flushes; the daemon answers the administrator, ends silent
-# sessions in time, and ends itself when it is told to. An initiator that repeats a request
+# Some initiators send commands without pause, as many at once as they may. Meanwhile another
+# initiator logs in, reads, writes and flushes, and the daemon answers the administrator, ends
+# silent sessions in time, and ends when it is told to. An initiator that repeats a request
 # without pause during a login is refused.
 #
 # in-turn: yes
@@ -12,7 +12,7 @@
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 program target_probe
 
-# flooded I N: so many FENCEs of flood I have been answered
+# flooded I N: whether flood I got N answers to its FENCEs
 flooded() {
 	local n
 
@@ -20,7 +20,7 @@ flooded() {
 	[[ -n $n ]] && ((n >= $2))
 }
 
-# flood I: begins when it is not delayed by the others
+# flood I: starts flood I; it gets answers in spite of the other floods
 flood() {
 	"$PROGRAM" --host "$((10 + $1))" --queues 4 --keep-alive 20000 --hold 600000 \
 		"$TARGET_ADDR" "flooded$1" fences >"/tmp/flood.$1" &
@@ -36,7 +36,8 @@ start_target --insecure --listen "$TARGET_ADDR" --login-timeout $((3000 * SLOWNE
 	--export flooded0,memory,size=1M --export flooded1,memory,size=1M \
 	--export disk0,memory,size=16M
 load_module
-# A slow machine does not ask often enough within a second, and its login ends for its time.
+# On a slow machine the flood of a login may be too slow for its limit; then the login times
+# out.
 OUTPUT=$(timeout 60 "$PROGRAM" "$TARGET_ADDR" flooded0 limits-flood 2>&1) || :
 [[ $OUTPUT =~ closed\ (4|71)\  ]] || fail "the flood of a login is not ended: $OUTPUT"
 for i in "${floods[@]}"; do

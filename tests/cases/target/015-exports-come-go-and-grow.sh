@@ -3,15 +3,14 @@
 # smp: 2
 # in-turn: yes
 #
-# What the administrator changes while initiators are connected. Exports are added, had,
-# removed; disks grow with their files, by a command and by SIGHUP, and nothing else
-# does; a mounted file system grows with its disk; a file that got shorter leaves its
-# export as it is. Exports in use stay, unless the removal is forced, and then the written
-# data is in the file. Reading the configuration again touches only exports that differ.
-# A daemon that is confined to a directory adds no file from elsewhere. A host whose
-# address is not allowed gets no connection; disks that are connected stay.
-# Added exports can be saved. A disk whose session is ended by hand comes back.
-# The daemon shows its exports to root only.
+# The administrator changes exports while initiators are connected. Exports are added, used and
+# removed. Disks grow with their files, by a command and by SIGHUP, and only then; a mounted
+# file system grows with its disk; a file that got shorter leaves its export as it is. Exports
+# in use stay, unless the removal is forced, and then the written data is in the file. A reload
+# of the configuration changes only exports that differ. A daemon that is confined to
+# directories adds no file from elsewhere. A host whose address is not allowed gets no
+# connection; connected disks stay. Added exports can be saved. A disk comes back when the
+# administrator has ended its session. The daemon answers only root about its exports.
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
@@ -28,7 +27,7 @@ refused() {
 	run_expect failed "^rdmablk: target .*: $1" target "${@:2}"
 }
 
-# attach N NAME: connects an export as /dev/rdmablkN
+# attach N NAME: connects the export as /dev/rdmablkN
 attach() {
 	expect "/dev/rdmablk$1" "$("$RDMABLK" connect "$TARGET_ADDR/$2")" "the disk"
 }

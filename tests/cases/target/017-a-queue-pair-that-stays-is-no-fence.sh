@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A device that is there and refuses to destroy a queue pair with EIO, which libibverbs
-# can be told to take for a device that has gone: the session is not fenced, and nobody
-# gets its export, until the queue pair is destroyed. The log says what the end waits for.
-#
+# A device refuses to destroy a queue pair with EIO, although it is there. (libibverbs can be
+# told to take EIO for a device that has gone.) The session is not fenced, and no other host
+# gets its export, until the queue pair is destroyed. The log says what the session's end waits
+# for.
 # quick: yes
 # in-turn: yes
 
@@ -15,7 +15,7 @@ REFUSE=/tmp/refuse FENCING=20
 program refuse.so
 SHIM=$PROGRAM
 
-# The kernel names the thread that has made a queue pair, a worker.
+# The kernel shows the thread that has made a queue pair, which is a worker.
 queue_pairs() {
 	local tasks
 
@@ -23,7 +23,7 @@ queue_pairs() {
 	rdma resource show qp | grep -cE "pid ($tasks) " || :
 }
 
-# logs_in STATUS [OPTION...]: the next host
+# logs_in STATUS [OPTION...]: another host logs in
 logs_in() {
 	program target_probe
 	run_expect "$1" '' timeout 60 "$PROGRAM" --host 2 "${@:2}" "$TARGET_ADDR" disk0 io

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon that is ended at once while an fdatasync of a file without a cache is under way
-# takes with it what came of that: the next one has another epoch, and the disk fails and
-# says so, although its own fdatasync succeeds. Where none is under way it goes on.
+# A daemon is ended at once while an fdatasync of an uncached file is under way. Its result is
+# lost with the daemon. So the next daemon has another epoch, and the disk fails and says why,
+# although an fdatasync of the next daemon succeeds. If no fdatasync is under way, the disk goes
+# on.
 #
 # in-turn: yes
 
@@ -27,7 +28,7 @@ write_some() {
 	expect true "$(status unflushed)" "unflushed"
 }
 
-# A thread of the daemon waits as a rule says.
+# A thread of the daemon sleeps while a rule holds its fdatasync.
 sync_hangs() {
 	grep -qs nanosleep "/proc/$TARGET_PID/task/"*/wchan
 }

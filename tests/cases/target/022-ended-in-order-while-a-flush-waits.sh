@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon with all of a file in memory is told to end while a FLUSH of the disk waits for
-# the medium, which takes longer than requests are given to end. The initiator stays until
-# that FLUSH is over, and its session ends in order: the file has all that was written, and
-# with the next daemon, whose memory is another one, the disk goes on and has lost nothing.
-# So it does when a WRITE ZEROES is what takes as long: it is answered while the flush is
-# under way that the end has begun with, and there is another flush for it.
+# The daemon of a cached file is told to end while a FLUSH of the disk waits for the medium,
+# longer than requests are given at the end. The initiator stays until that FLUSH is over, and
+# its session ends in order: the file has all written data, and the disk goes on with the next
+# daemon, whose memory is new, without a loss. The same holds when a WRITE ZEROES takes as long.
+# It completes while the first flush of the shutdown is under way, and another flush follows for
+# it.
 #
 # in-turn: yes
 
@@ -22,12 +22,12 @@ serve() {
 	serve_file "$DISK/disk0,cache=full,fault=$RULES"
 }
 
-# A thread of the daemon waits as a rule says.
+# A thread of the daemon sleeps while a rule holds the store.
 store_hangs() {
 	grep -qs nanosleep "/proc/$TARGET_PID/task/"*/wchan
 }
 
-# The store goes on, and the daemon ends when nothing is left to flush.
+# ended_in_order: the store goes on; the daemon ends when nothing is left to flush
 ended_in_order() {
 	rm $RULES
 	wait_until "$PATIENCE" target_is_gone || fail "the daemon does not end"
@@ -57,7 +57,8 @@ wait_until "$PATIENCE" store_hangs || fail "no fdatasync is under way"
 expect false "$(status unflushed)" "unflushed, while the FLUSH is under way"
 
 kill -TERM "$TARGET_PID"
-# One of these in 5 s: by then whoever does not wait for the FLUSH has given up.
+# The daemon logs this line every 5 s. A daemon that does not wait would have ended by the
+# second.
 wait_until "$PATIENCE" log_count 2 'waiting for 1 sessions to flush' ||
 	fail "the daemon does not wait for the FLUSH: $(tail -n 5 "$TARGET_LOG")"
 kill -0 $flush || fail "the FLUSH has ended before the medium has anything"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The audit log has a line for each login, theft, refusal, kick and end, for each change of the
-# administrator and of a reload, with the user that asked, and for start and stop: no more, no
-# fewer. It is a file for its owner alone. The sandbox lets the daemon make the next one when
-# the log was moved away. A daemon that cannot open it does not start.
+# The audit log has exactly one line for each login, theft, refusal, kick and end, for each
+# change by the administrator and by a reload, with the user who asked, and for start and stop.
+# Only its owner may access the file. The sandbox lets the daemon make a new file after the log
+# was moved away. A daemon that cannot open its audit log does not start.
 #
 # in-turn: yes
 
@@ -22,7 +22,7 @@ configure() {
 	printf '[export %s]\ntype = memory\nsize = 8M\n' "$@" >>$CONFIG
 }
 
-# said EVENT N: the log has N lines of an event by now
+# said EVENT N: whether the log has exactly N lines of an event
 said() {
 	(($(jq -c "select(.event == \"$1\")" $AUDIT | wc -l) == $2))
 }
@@ -39,7 +39,7 @@ start_target --config $CONFIG
 expect_said start 1
 expect 600 "$(stat -c %a $AUDIT)" "the mode of the audit log"
 
-# Had, refused, stolen
+# Logins: granted, refused, stolen
 hold first --host 1 --queues 2 "$TARGET_ADDR" a
 expect_said login 1
 probe $BUSY --host 2 a io
@@ -49,7 +49,7 @@ expect_said end 1
 probe 0 --host 2 --flags $STEAL a io
 expect_said end 2
 
-# Sent away
+# The administrator ends a session.
 hold third --host 3 --queues 2 "$TARGET_ADDR" a
 expect_said login 3
 run_expect 3 'no session has this id' "$RDMABLK" target kick probe2
@@ -59,7 +59,7 @@ wait_until "$PATIENCE" holder_is_gone third || fail "the session goes on"
 grep -q 'probe3 .* is to end by order of the administrator: too loud' "$TARGET_LOG" ||
 	fail "the log lacks the reason"
 
-# Changed, by the socket and by SIGHUP; the log is moved away in between
+# Changes by the control socket and by SIGHUP; the log is moved away in between
 "$RDMABLK" target add b,memory,size=4M,hugepages=no
 "$RDMABLK" target remove b
 run_expect 3 'there is no export b' "$RDMABLK" target remove b

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 'rdma link delete' of one of the daemon's two devices, with sessions of several
-# kinds on it: under load, idle, reading only, of a process, and one in the middle of
-# its login. All of them end, none hangs, and the command returns; a session on the
-# other device works on and notices nothing. With the device back the daemon listens
-# there again. The same once more while memory is being registered for a login.
+# 'rdma link delete' of one of the daemon's two devices, with several kinds of sessions on it:
+# under load, idle, read-only, of a userspace initiator, and one in the middle of its login. All
+# of them end, none hangs, and the command returns. A session on the other device works on and
+# notices nothing. When the device is back the daemon listens there again. Then the same once
+# more while memory is being registered for a login.
 #
 # net: veth
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 program target_probe
-# One that registers memory slowly.
+# This daemon can register memory slowly.
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 
 start() {
@@ -31,7 +31,7 @@ disk 0 "$TARGET_ADDR/a" --keep-alive-tmo 4
 disk 1 "$TARGET_ADDR/b" --keep-alive-tmo 60
 disk 2 "$TARGET_ADDR/c" --keep-alive-tmo 60 --read-only
 hold process --host 1 "$TARGET_ADDR" c
-# Both ends of this one are the device that stays.
+# Both ends of this disk use the device that stays.
 disk 3 "$INITIATOR_ADDR/d" --keep-alive-tmo 60
 expect rv0 "$(attribute ibdev 3)" "the device of the undisturbed disk"
 put 1 'before the removal'

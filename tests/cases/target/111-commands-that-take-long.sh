@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Commands that take longer than a session may be silent, because the file holds them:
-# keep-alives and other commands are answered meanwhile, no timer trips on either side,
-# and they end well. A tag that is used again before its answer costs the session. What
-# is under way when its session ends is over before the next one can write; a daemon that
-# does not wait for it has it land on what was written later, and that is seen. Zeroes
-# that a killed daemon had begun with are done by its successor.
+# Commands take longer than a session may be silent, because the file holds them. Meanwhile
+# keep-alives and other commands are answered, no timer expires on either side, and the commands
+# succeed. A tag that is used again before its answer ends the session. Commands under way at
+# the end of a session are over before the next session can write. With a daemon that does not
+# wait for them they land on newer data, and the test notices that. Zeroes that a killed daemon
+# had begun are completed by its successor.
 #
 # timeout: 400
 
@@ -17,13 +17,13 @@ INITIATOR=$PROGRAM
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/run/disk RULES=/run/rules OLD=/run/old
 
-# rules TEXT: those of the file from now on; who is held goes on
+# rules TEXT: replaces the rules of the file; held requests go on
 rules() {
 	echo "$1" >$RULES.new
 	mv $RULES.new $RULES
 }
 
-# start CACHE [OPTION...]: a daemon whose next zeroes are held
+# start CACHE [OPTION...]: starts a daemon that holds the next WRITE ZEROES
 start() {
 	rules 'zero hang count 1'
 	start_target --insecure --listen "$TARGET_ADDR" --session-timeout-factor 2 \
@@ -35,7 +35,7 @@ stop() {
 	expect 0 "$TARGET_STATUS" "how the daemon ends"
 }
 
-# start_probe SCENARIO [OPTION...]: in the background
+# start_probe SCENARIO [OPTION...]: starts an initiator in the background
 start_probe() {
 	"$INITIATOR" --features 1 --keep-alive 20000 "${@:2}" "$TARGET_ADDR" disk0 "$1" \
 		>/tmp/probe 2>&1 &
@@ -61,13 +61,13 @@ probe_ends() {
 	wait "$PROBE" || fail "the probe: $(cat /tmp/probe)"
 }
 
-# probe_crash: an initiator that has died while its zeroes are held
+# probe_crash: an initiator dies while its WRITE ZEROES is held
 probe_crash() {
 	start_probe zeroes-crash
 	probe_ends
 }
 
-# written: a session that could write, after perhaps some that could not yet
+# written: whether a session could write; a session that had to come again is started again
 written() {
 	grep -q '^written' /tmp/probe && return
 	if probe_is_over; then
@@ -82,7 +82,7 @@ next_session() {
 	wait_until "$PATIENCE" written || fail "no session: $(cat /tmp/probe)"
 }
 
-# in_kernel CACHE: the module as the initiator
+# in_kernel CACHE: the same with the module as the initiator
 in_kernel() {
 	start "$1"
 	connect --keep-alive-tmo 1
@@ -100,7 +100,7 @@ keepalives_more() {
 	(($(status keepalives) >= $1))
 }
 
-# zeroed: the range, and nothing else
+# zeroed: the range is zeroed, and nothing else has changed
 zeroed() {
 	wait $ZEROES || fail "the zeroes have failed"
 	cp $OLD /run/want

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # smp: 2
 #
-# After a failed fdatasync no flush of the store succeeds until it is opened again, by the
-# administrator or by the next daemon. Acknowledged but unflushed data may then be gone, and
-# the disk fails and says so. A disk that had flushed everything goes on, and so does every
+# After a failed fdatasync no flush of the store succeeds until the store is opened again, by
+# the administrator or by the next daemon. Acknowledged but unflushed data may be lost by then,
+# and the disk fails and says so. A disk that had flushed everything goes on, and so does every
 # disk whose daemon was killed without such a failure.
 
 # shellcheck source=tests/cases/store/lib.sh
@@ -18,7 +18,7 @@ serve() {
 	serve_file "$DISK/disk0,fault=$RULES" --state-dir $STATE
 }
 
-# of KEY: of the export
+# of KEY: prints a value of the export
 of() {
 	"$RDMABLK" target list --json | jq -r ".exports[0].$1"
 }
@@ -27,7 +27,7 @@ synced_write() {
 	dd if=/dev/urandom of=$DEV bs=4k count=4 conv=fsync status=none
 }
 
-# a_flush_fails: and what was written stays unflushed
+# a_flush_fails: a flush fails, and the written data stays unflushed
 a_flush_fails() {
 	echo 'sync error EIO count 1' >$RULES
 	run_expect 1 'Input/output error' synced_write
@@ -37,7 +37,7 @@ a_flush_fails() {
 	expect true "$(of failed)" "whether the export has failed"
 }
 
-# loss_is_told: the disk does not go on, until it is told to
+# loss_is_told: the disk fails until the loss is accepted
 loss_is_told() {
 	expect_failed "$LOST_DATA"
 	run_expect 1 'Link has been severed' dd if=$DEV of=/dev/null bs=4k count=1 \
@@ -59,7 +59,7 @@ for what in list sessions; do
 	answer_keep target /tmp/$what.json
 done
 
-# Nothing has failed: with and without something to flush it goes on.
+# Nothing has failed: the disk goes on, with and without unflushed data.
 first=$(of epoch)
 stop_target KILL
 serve
@@ -73,7 +73,7 @@ wait_state live
 expect "$first" "$(of epoch)" "the epoch after another kill"
 synced_write
 
-# By the administrator
+# The administrator reopens the store.
 a_flush_fails
 (($(of errors) >= 2)) || fail "no error is counted"
 run_expect 4 'export disk0 is in use by 1 session' "$RDMABLK" target reopen disk0
@@ -84,7 +84,7 @@ second=$(of epoch)
 [[ $second != "$first" ]] || fail "the store has failed and not its epoch"
 loss_is_told
 
-# By the next daemon, and the one after that
+# The next daemon opens the store again, and the one after that, too.
 a_flush_fails
 stop_target KILL
 serve
@@ -97,8 +97,8 @@ serve
 wait_state live
 expect "$third" "$(of epoch)" "the epoch after a stop"
 
-# One that has nothing to lose goes on, whoever else had: here a line is added to what
-# the daemon has noted.
+# A disk without unflushed data goes on, even if another disk has lost data: a line is added to
+# the daemon's notes of losses.
 stop_target KILL
 printf '\n%s %032x\n' "$(awk 'NF { print $1; exit }' $STATE/losses)" 1 >>$STATE/losses
 serve
@@ -108,7 +108,7 @@ synced_write
 dmesg_has 'the store has started again; all that was written had been flushed' ||
 	fail "the kernel log does not say that nothing was lost"
 
-# Removed and added is no way around it.
+# Removing and adding the export does not hide the failure.
 a_flush_fails
 "$RDMABLK" target remove --force disk0
 "$RDMABLK" target add "disk0,file=$DISK/disk0"

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A disk with unflushed writes has lost its connection, and is logging in again when the
-# daemon is told to end. The daemon lets it in and waits for it: it flushes and logs out,
-# and goes on with the next daemon, whose memory is another. One that logs in for the
-# first time is refused at once, and so is one that comes later.
+# A disk with unflushed writes has lost its connection, and is logging in again when the daemon
+# is told to end. The daemon admits it and waits for it: the disk flushes and logs out, and goes
+# on with the next daemon, whose memory is new. A first login that is under way fails, and a
+# later login is refused.
 #
 # smp: 2
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require jq
-# One that registers memory slowly.
+# This daemon registers memory slowly.
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/dev/shm/file OTHER=/dev/shm/other DATA=/dev/shm/data
 
@@ -21,12 +21,12 @@ serve() {
 		--export "other,file=$OTHER,cache=full" --fault slow-login=20000
 }
 
-# sessions FILTER: how many there are that jq selects
+# sessions FILTER: prints how many sessions jq's filter selects
 sessions() {
 	"$RDMABLK" target sessions --json | jq "[.sessions[] | select($1)] | length"
 }
 
-# registering EXPORT: memory is being registered for a login
+# registering EXPORT: whether memory is being registered for a login
 registering() {
 	(($(sessions ".export == \"$1\" and .state == \"login\" and .queues > 0") == 1))
 }

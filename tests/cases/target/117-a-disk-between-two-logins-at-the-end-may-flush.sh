@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The daemon is told to end while a disk with unflushed writes has lost its connection and
-# has not come back yet. It is let in and flushes, which waits until all of the file has been
-# compared: longer than the minute that those have who do nothing. It logs out, and goes on
-# with the next daemon, whose memory is another. Of a daemon that is told twice the disk
-# knows that it has lost something, and so does the log.
+# The daemon is told to end while a disk with unflushed writes has lost its connection and has
+# not come back yet. The disk is admitted and flushes. The flush waits until the whole file has
+# been compared, for longer than the minute that idle sessions get at the end. Then the disk
+# logs out, and goes on with the next daemon, whose memory is new. If the daemon gets a second
+# signal meanwhile, data is lost; the log says so, and the disk fails with that reason.
 #
 # smp: 2
 # timeout: 900
@@ -20,12 +20,13 @@ serve() {
 		--export "disk0,file=$FILE,cache=full,fault=$RULES"
 }
 
-# said N REGEX: N lines of the daemon's log are so
+# said N REGEX: whether the daemon's log has N such lines
 said() {
 	(($(grep -c "$2" "$TARGET_LOG") >= $1))
 }
 
-# unflushed_and_away: the disk has written and lost its connection; the daemon is stopped
+# unflushed_and_away: the disk writes; the daemon is stopped (SIGSTOP), and the connection is
+# lost
 unflushed_and_away() {
 	dd if=$DATA of=$DEV bs=64k oflag=direct status=none
 	expect true "$(status unflushed)" "unflushed"
@@ -46,7 +47,7 @@ kill -TERM "$TARGET_PID"
 kill -CONT "$TARGET_PID"
 wait_until "$PATIENCE" said 2 ': live: ' ||
 	fail "the disk is not let in: $(<"$TARGET_LOG")"
-# One in 5 s.
+# The daemon logs this line every 5 s, so it has waited for more than a minute.
 wait_until "$PATIENCE" said 14 'waiting for 1 sessions to flush' ||
 	fail "nobody is waited for: $(<"$TARGET_LOG")"
 kill -0 "$TARGET_PID" || fail "the daemon has ended: $(<"$TARGET_LOG")"

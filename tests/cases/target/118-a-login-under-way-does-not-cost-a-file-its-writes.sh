@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A daemon with a file that it has not brought up to date is told to end while somebody
-# else's login registers memory for longer than the daemon waits for sessions. It waits for
-# that one, too, because the file cannot be closed before; and then the file has it all.
+# The daemon of a cached file that is not up to date is told to end. Another host's login is
+# registering memory, for longer than the daemon waits for sessions. The daemon waits for that
+# login, too, because it cannot close the file before. Then the file has all written data.
 #
 # smp: 2
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
 require jq
-# One that registers memory slowly.
+# This daemon registers memory slowly.
 export RDMABLKD=$RDMABLK_TOP/build/peers/faults/rdmablkd
 FILE=/dev/shm/file DATA=/dev/shm/data RULES=/tmp/rules
 
@@ -18,7 +18,7 @@ said() {
 	grep -q "$1" "$TARGET_LOG"
 }
 
-# registering: memory is being registered for a login
+# registering: whether memory is being registered for a login
 registering() {
 	(($("$RDMABLK" target sessions --json |
 		jq '[.sessions[] | select(.state == "login" and .queues > 0)] | length') == 1))

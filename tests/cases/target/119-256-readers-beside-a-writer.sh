@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# 256 hosts that only read, one session each, want an export without a cache, and flush it
-# without pause. As many get in as the limits of the daemon leave to readers, the others are
-# refused with the reason and the text for that. A writer gets in beside them with as
-# many queues as it has alone, its data is right, and no FLUSH of a reader waits for its own.
-# What the daemon has registered, and its memory, stay below what its limits say. When the
-# readers have gone nothing is registered for them any more.
+# 256 read-only hosts, one session each, want an uncached export, and flush it without pause. As
+# many are admitted as the daemon's limits leave to readers; the others are refused with the
+# reason and text of the limit. A writer is admitted beside them with as many queues as it gets
+# when alone, its data is right, and no FLUSH of a reader waits for the writer's fdatasync. The
+# daemon's memory and registered memory stay below its limits. When the readers have gone
+# nothing is registered for them.
 #
 # mem: 2048
 # timeout: 600
@@ -20,7 +20,7 @@ READERS=256 READ_ONLY=1 STAGED=3	# HELLO's flags; RDMABLK_F_COMMANDS and _STAGED
 LIMIT_SESSIONS=33 LIMIT_MEMORY=35	# RDMABLK_R_LIMIT_*
 FILE=/dev/shm/file RULES=/run/rules SYNC=/tmp/sync
 
-# registered KIB: as much as that, or less
+# registered KIB: whether at most KIB are registered
 registered() {
 	(($(memory VmPin) <= $1))
 }
@@ -31,7 +31,7 @@ serve_readers() {
 	truncate -s 16M $FILE
 	start_target --insecure --listen "$TARGET_ADDR" --state-dir /run/state \
 		--keep-alive-max 600000 --export "disk0,file=$FILE,fault=$RULES$1" "${@:2}"
-	# What the first session leaves with the daemon is no matter of the readers'.
+	# Memory that the first session leaves in the daemon does not count.
 	connect --queues 2
 	queues=$(<$SESSION/queues)
 	disconnect
@@ -39,7 +39,7 @@ serve_readers() {
 	leak_snapshot
 }
 
-# rounds: how often each reader has flushed
+# rounds: prints how often each reader has flushed
 rounds() {
 	grep -c '^round' /tmp/crowd || :
 }
@@ -48,16 +48,16 @@ more_rounds() {
 	(($(rounds) >= $1))
 }
 
-# readers_flush: and are not kept from it
+# readers_flush: each reader gets answers to two more FLUSHes
 readers_flush() {
 	wait_until "$PATIENCE" more_rounds $(($(rounds) + 2)) ||
 		fail "the readers' FLUSHes get no answers: $(tail -n 3 /tmp/crowd)"
 }
 
-# crowd LIVE REASON KIB EACH: of READERS so many get in, the others are refused for that
-# REASON; the daemon has KIB at most of slots and receives for them, and EACH KiB of other
-# memory for one. The kernel counts each page of slots and receives twice, for the RDMA device
-# and for the rings; messages of a session take up to four pages more.
+# crowd LIVE REASON KIB EACH: of READERS hosts LIVE are admitted, the others are refused with
+# REASON. The daemon has at most KIB KiB of slots and receives for them, and EACH KiB of other
+# memory for each. The kernel counts each page of slots and receives twice, for the RDMA device
+# and for the rings. The messages of a session take up to four pages more.
 crowd() {
 	program target_probe
 	"$PROGRAM" --arg $READERS --queues 1 --flags $READ_ONLY --features $STAGED \
@@ -80,14 +80,14 @@ sync_is_over() {
 	[[ -s $SYNC ]]
 }
 
-# writer_works TEXT: with the queues that it has when alone, where one more reader is refused
-# with TEXT
+# writer_works TEXT: one more reader is refused with TEXT, and a writer gets as many queues as
+# it gets when alone
 writer_works() {
 	refused "$1" "$TARGET_ADDR/disk0" --read-only --queues 1
 	connect --queues 2
 	expect "$queues" "$(<$SESSION/queues)" "the number of queues of the writer"
 	fio_verify 8 --fsync=64
-	# One that hangs holds up nobody who only reads.
+	# A hanging fdatasync of the writer does not hold up readers.
 	echo 'sync hang' >$RULES
 	dd if=/dev/urandom of=$DEV bs=4k count=1 oflag=direct status=none
 	rm -f $SYNC
@@ -103,7 +103,7 @@ writer_works() {
 	disconnect
 }
 
-# nobody: the readers go, and so does what they had
+# nobody: the readers end, and everything that they had is freed
 nobody() {
 	kill -KILL $crowd_pid || fail "the crowd is gone: $(tail /tmp/crowd)"
 	wait_until "$PATIENCE" registered "$pinned" ||

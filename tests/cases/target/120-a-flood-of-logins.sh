@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# One address has 256 connections half open, which have all the slots of logins that an
-# unknown address may have, for as long as nobody needs them. It sends HELLO after HELLO
-# without PROOF, 10,000 in all. Meanwhile a disk of an address that is known connects, again
-# and again, at its first try. The memory of the daemon stays below what its limits on logins
-# say, and nothing is left when the flood is over.
+# One address holds 256 half-open connections. They take all login slots that an unknown address
+# may have while no other login needs them. The address also sends HELLO after HELLO without
+# PROOF, 10,000 in all. Meanwhile a disk of a known address connects again and again, each time
+# at its first try. The daemon's memory stays below what its limits on logins allow, and nothing
+# is left after the flood.
 #
 # mem: 1024
 # timeout: 3600

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The daemon with the AppArmor profile of its package, enforced: it serves memory, huge pages,
-# a kept arena, and files with and without a cache, comes back after kill -9, writes an audit
-# log, takes orders of "rdmablk target", and the profile denies it nothing that it asks for.
-# A file in a place that the profile does not name is refused, and is served once the local
-# part of the profile names it. The command of --run is not confined, and rdmablk-demo works.
+# The daemon with the AppArmor profile of its package, enforced: it serves memory, huge pages, a
+# kept arena, and files with and without a cache, comes back after kill -9, writes an audit log,
+# and obeys "rdmablk target". The profile denies it nothing that it needs. A file in a place
+# that the profile does not name is refused; it is served when the local part of the profile
+# names it. The command of --run is not confined, and rdmablk-demo works.
 #
 # cmdline: apparmor=1 security=apparmor
 # timeout: 600
@@ -21,7 +21,7 @@ denials() {
 	dmesg | grep 'apparmor="DENIED"' || :
 }
 
-# confined: the profile is that of the daemon
+# confined: the daemon runs with the profile
 confined() {
 	expect 'rdmablkd (enforce)' "$(</proc/"$TARGET_PID"/attr/current)" 'the profile'
 }
@@ -35,7 +35,7 @@ start() {
 	confined
 }
 
-# unconfined COMMAND: as the shell of --run has it
+# unconfined COMMAND: runs it by --run
 unconfined() {
 	"$RDMABLKD" --insecure --listen "$TARGET_ADDR" --export run,memory,size=1M --run "$1"
 }
@@ -48,7 +48,8 @@ connect_disks() {
 	done
 }
 
-# An overlay over 9p takes no O_DIRECT, and its names are not those of the profile.
+# The files are elsewhere, because an overlay over 9p takes no O_DIRECT, and its path names are
+# not those of the profile.
 mount -t tmpfs none /srv
 mount -t securityfs none /sys/kernel/security 2>/dev/null || :
 [[ $(</sys/module/apparmor/parameters/enabled) == Y ]] || fail 'AppArmor is off'

@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Anonymous exports are in huge pages when the host has some free, exactly as many as
-# they need, and the daemon says which pages it uses; without any it says that, too.
-# An export that insists on missing huge pages is refused. A huge page that another export
-# has left is all zeroes. With too small a limit of locked memory the daemon
-# warns, logins are refused for that reason, and a larger limit is all it takes.
+# Anonymous exports are in huge pages when the host has enough free ones, exactly as many as
+# they need, and the daemon says which pages it uses; without any it says that, too. An export
+# that insists on missing huge pages is refused. A huge page that another export has left is all
+# zeroes. With too small a limit of locked memory the daemon warns, and logins are refused for
+# that reason; a larger limit is enough to mend that.
 #
 # in-turn: yes
 
 # shellcheck source=tests/cases/target/lib.sh
 source "$RDMABLK_TOP/tests/cases/target/lib.sh"
 
-# huge_pages N: of 2 MiB, in all
+# huge_pages N: gives the host N huge pages of 2 MiB
 huge_pages() {
 	echo "$1" >/proc/sys/vm/nr_hugepages
 	expect "$1" "$(</proc/sys/vm/nr_hugepages)" "the number of huge pages"
 }
 
-# expect_free N: so many of them are not in use
+# expect_free N: N of them are free
 expect_free() {
 	expect "$1" "$(awk '/^HugePages_Free/ { print $2 }' /proc/meminfo)" \
 		"the number of free huge pages"
@@ -34,7 +34,7 @@ no_start() {
 		--listen "$TARGET_ADDR" --export "$2"
 }
 
-# fill N; check N FILE: all of a disk
+# fill N; check N FILE: writes a disk; compares all of it
 fill() {
 	dd if=/tmp/pattern of="/dev/rdmablk$1" bs=1M oflag=direct status=none
 }
@@ -48,7 +48,7 @@ check() {
 random_file 5M /tmp/pattern
 load_module
 
-# None.
+# The host has no huge pages.
 huge_pages 0
 no_start 'export a: no memory for 5242880 bytes' a,memory,size=5M,hugepages=2M
 no_start 'export a: no memory for 5242880 bytes' a,memory,size=5M,hugepages=1G
@@ -61,8 +61,8 @@ check 0 /tmp/pattern
 disconnect_all
 stop_target
 
-# 5 MiB are three of them, and the last is not full. There are as many as two exports
-# need; a third makes do with base pages.
+# 5 MiB take three huge pages, and the last one is not full. The host has enough for two
+# exports; a third one gets base pages.
 huge_pages 6
 start --export a,memory,size=5M --export b,memory,size=5M,hugepages=2M \
 	--export c,memory,size=5M --export d,memory,size=5M,hugepages=no
@@ -83,7 +83,7 @@ disconnect_all
 stop_target
 expect_free 6
 
-# The next export gets these pages, as there are no others, and they must be zeroes.
+# The host has only these huge pages, so the next export gets them, and they must be zeroes.
 start --export e,memory,size=12M,hugepages=2M
 expect_free 0
 disk 0 "$TARGET_ADDR/e"
@@ -93,7 +93,7 @@ stop_target KILL
 wait_until "$PATIENCE" expect_free 6
 huge_pages 0
 
-# Locked memory counts without CAP_IPC_LOCK.
+# The limit of locked memory applies only without CAP_IPC_LOCK.
 cat >/run/limited <<-WORDS
 	#!/bin/bash
 	ulimit -l "\$LIMIT_KIB"

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# All memory of an export is on the NUMA node that it was given, whatever it is made of:
-# anonymous or kept, base pages or huge ones, what a file has grown into, and what was on
-# another node before. Without that it is not. By itself it is on that of the adapter,
-# and where no adapter has a node nothing is said or done. A node that is not there, or
-# has too little, is an error that names it, at the start and later; what the daemon has
-# stays.
+# All memory of an export is on its configured NUMA node, of any kind: anonymous or kept, base
+# or huge pages, memory added when a file grows, and memory that was on another node before.
+# Without a configured node that is not so: then memory is on the node of the adapter, and where
+# no adapter has a node the daemon does and says nothing. A node that is missing, or has too
+# little memory, is an error that names it, at the start and later; existing memory stays where
+# it is.
 #
-# The processors are on node 0, so what is nobody's choice is there.
+# The processors are on node 0, so memory without a chosen node is there.
 #
 # numa: 2
 # in-turn: yes
@@ -35,7 +35,7 @@ no_start() {
 		--export "$2"
 }
 
-# pages REGEX NODE: of mappings of the daemon whose line matches, on a node
+# pages REGEX NODE: prints the number of pages on a node, of the daemon's mappings that match
 pages() {
 	awk -v re="$1" -v node="N$2=" '$0 ~ re {
 		for (i = 1; i <= NF; i++)
@@ -49,7 +49,7 @@ expect_pages() {
 	expect "$2 $3" "$(pages "$1" 0) $(pages "$1" 1)" "the pages of '$1' on nodes 0 and 1"
 }
 
-# expect_nodes JSON: of all exports, as the daemon says
+# expect_nodes JSON: the daemon shows these nodes for its exports
 expect_nodes() {
 	expect "$1" "$(target list --json | jq -c '[.exports[].numa]')" "the nodes"
 }
@@ -69,7 +69,7 @@ mount -t hugetlbfs none /run/huge
 random_file 4M /tmp/pattern
 truncate -s 4M $FILE
 
-# Nobody's choice, and no adapter has a node
+# No node is configured, and no adapter has a node.
 start --export a,memory,size=4M,hugepages=no --export "kept,memory,size=72M,arena=$KEPT" \
 	--export b,memory,size=4M,hugepages=no,numa=none
 expect_pages memfd:a 1024 0
@@ -83,7 +83,7 @@ dd if=/tmp/pattern of=/dev/rdmablk0 bs=1M oflag=direct status=none
 disconnect_all
 stop_target
 
-# A node that was given; what was on the other one is moved, which takes two steps
+# A node is configured. Pages on the other node are moved, in two steps.
 huge_pages 0 8
 huge_pages 1 6
 start --export a,memory,size=4M,hugepages=no,numa=1 \
@@ -96,7 +96,7 @@ for name in memfd:a memfd:full; do
 	expect_pages "$name" 0 1024
 done
 expect_pages $KEPT 0 18433
-# Its trailer is locked in memory, so it is a mapping of its own.
+# The arena's trailer is locked in memory, so it is a mapping of its own.
 expect 2 "$(grep -c $KEPT "/proc/$TARGET_PID/numa_maps")" "the mappings of an arena that was moved"
 expect_pages memfd:large 0 2
 expect_pages $HUGE 0 3

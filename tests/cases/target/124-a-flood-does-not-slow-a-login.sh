@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# One address has 256 connections half open, and sends HELLO after HELLO without PROOF, half of
-# them with a key that the daemon knows and half with one that it does not know, 10,000 in all.
-# Meanwhile the disk of a host with a key connects, again and again: each connect takes less than
-# a second, each turn of the daemon's loop less than 10 ms, and the memory of the daemon stays
-# below what its limits on logins say.
+# One address holds 256 half-open connections, and sends HELLO after HELLO without PROOF, half
+# of them with a key that the daemon knows and half with an unknown key, 10,000 in all.
+# Meanwhile the disk of a host with a key connects again and again: each connect takes less than
+# a second, each turn of the daemon's loop less than 10 ms, and the daemon's memory stays below
+# what its limits on logins allow.
 #
-# Time counts instructions here, those of the flood, of the daemon and of the connect, which share
-# one processor. So the times are the same however busy the host is, and they decide. A bucket of
-# the loop's histogram ends at 8.4 ms, the next one at 16.8 ms.
+# Time counts instructions here: those of the flood, of the daemon and of the connect, which
+# share one processor. So the times do not depend on how busy the host is, and the test can
+# judge them. A bucket of the loop's histogram ends at 8.4 ms, the next one at 16.8 ms.
 #
 # icount: yes
 # timeout: 3600
@@ -34,7 +34,7 @@ flooding() {
 	kill -0 "${flood[known]}" 2>/dev/null || kill -0 "${flood[stranger]}" 2>/dev/null
 }
 
-# log_in: one disk comes and goes; $US: microseconds that the connect has taken
+# log_in: connects and disconnects a disk; $US: microseconds that the connect has taken
 log_in() {
 	local start=${EPOCHREALTIME/./}
 
@@ -46,7 +46,7 @@ log_in() {
 	disconnect_all
 }
 
-# turns: of the loop, with the end of each bucket, nanoseconds
+# turns: prints the histogram of the loop's turns; its buckets end at a number of nanoseconds
 turns() {
 	"$RDMABLK" target metrics --json | jq -c '.daemon.loop_turns.buckets'
 }
@@ -61,7 +61,7 @@ make_keys web1 stranger
 } >"$HOSTS_CONFIG"
 load_keys web1
 start_target --config "$HOSTS_CONFIG"
-# Initiators are other machines: they take no processor from the daemon in the middle of a turn.
+# A real initiator is another machine, and takes no processor from the daemon during a turn.
 chrt --all-tasks --fifo --pid 1 "$TARGET_PID"
 load_module
 times=0

@@ -6,8 +6,8 @@
 # shellcheck source=tests/cases/fault/lib.sh
 source "$RDMABLK_TOP/tests/cases/fault/lib.sh"
 
-# disk N WHERE [OPTION...]: connects ADDRESS/EXPORT as /dev/rdmablkN, which fails as
-# soon as its connection is lost
+# disk N WHERE [OPTION...]: connects ADDRESS/EXPORT as /dev/rdmablkN, which fails as soon as its
+# connection is lost
 disk() {
 	expect "/dev/rdmablk$1" "$("$RDMABLK" connect --dev-loss-tmo 0 "${@:3}" "$2")" \
 		"the disk"
@@ -22,12 +22,12 @@ disconnect_all() {
 	"$RDMABLK" disconnect --all
 }
 
-# memory KEY: of the daemon, KiB
+# memory KEY: prints a value of the daemon's memory in KiB
 memory() {
 	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$TARGET_PID/status"
 }
 
-# sessions: how many the daemon has
+# sessions: prints how many sessions the daemon has
 sessions() {
 	"$RDMABLK" target sessions --json | jq '.sessions | length'
 }
@@ -36,8 +36,8 @@ no_sessions() {
 	(($(sessions) == 0))
 }
 
-# probe WANTED [OPTION...] EXPORT SCENARIO: the reason the daemon gives, 0 for success;
-# every time with PROBE_OPTIONS
+# probe WANTED [OPTION...] EXPORT SCENARIO: runs target_probe, also with PROBE_OPTIONS; the
+# daemon must give the reason WANTED, 0 for success
 probe() {
 	local want=$1 args=("${PROBE_OPTIONS[@]}" "${@:2}")
 
@@ -48,8 +48,8 @@ probe() {
 }
 PROBE_OPTIONS=()
 
-# hold NAME OPTION... ADDRESS EXPORT: a session that lasts until holder_kill NAME,
-# or until the daemon ends it; returns when it is live
+# hold NAME OPTION... ADDRESS EXPORT: starts a session that lasts until holder_kill NAME, or
+# until the daemon ends it; returns when it is live
 hold() {
 	program target_probe
 	"$PROGRAM" --hold 600000 --keep-alive 20000 "${@:2}" hold >"/tmp/hold.$1" &
@@ -68,7 +68,7 @@ holder_kill() {
 	holder_is_gone "$1" || kill -KILL "${HOLDER[$1]}"
 }
 
-# log_count N REGEX: the daemon's log has so many such lines
+# log_count N REGEX: whether the daemon's log has at least N such lines
 log_count() {
 	(($(grep -cE -- "$2" "$TARGET_LOG") >= $1))
 }
