@@ -2,18 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The kernel 'debug' of the cache: Debian's source of 6.12 with the options of
-# tests/vm/debug.config, which look for mistakes in memory, locks and lives of
-# objects and let allocations fail on demand. Building it takes a
-# quarter of an hour of two processors, so only tests/setup --debug does that.
+# tests/vm/debug.config, which find mistakes in memory, locks and lifetimes of objects, and make
+# allocations fail on demand. Building it takes a quarter of an hour of two processors, so only
+# tests/setup --debug does that.
 #
-# $RDMABLK_CACHE/kernels/debug looks like any other kernel of the cache, and
-# like these its link moves only when all is there. To be sourced after
-# tests/lib/kernels.sh.
+# $RDMABLK_CACHE/kernels/debug looks like any other kernel of the cache, and its link, too,
+# moves only when the kernel is complete. Source this file after tests/lib/kernels.sh.
 
 debug_source=/usr/src/linux-source-6.12.tar.xz
 debug_fragment=$RDMABLK_TOP/tests/vm/debug.config
 
-# What the kernel is made of: with another key it is another kernel.
+# The key of the kernel is a hash of everything it is made of.
 debug_key() {
 	{
 		dpkg-query -W -f '${Version}\n' linux-source-6.12
@@ -22,14 +21,14 @@ debug_key() {
 	} | sha256sum | cut -c1-16
 }
 
-# debug_is_current: nothing to build
+# debug_is_current: whether the cache has this kernel already
 debug_is_current() {
 	[[ $(readlink "$kernels_root/debug") == ".store/debug-$(debug_key)" ]] &&
 		kernel_is_complete debug
 }
 
-# Other processors' code and the devices that a guest never has stay in the
-# archive; configuration reads all Kconfig files, so these come out.
+# Sources of other architectures and of devices that a guest never has are not unpacked.
+# Configuration reads all Kconfig files, so these are.
 debug_unpack() {
 	local new=$1.new excludes=() pattern
 
@@ -47,8 +46,8 @@ debug_unpack() {
 	mv "$new" "$1"
 }
 
-# An option that the fragment names and that did not come out as named would
-# be missed by nobody: its checks are just not made.
+# The configuration may drop or change an option of the fragment. Nothing else would notice
+# that, because its checks would just not run.
 debug_check_options() {
 	local config=$1 line wrong=0
 
@@ -71,7 +70,7 @@ debug_configure() {
 		debug_check_options "$1/.config"
 }
 
-# debug_make SOURCE LOG: says every half minute how far it is
+# debug_make SOURCE LOG: builds the kernel; prints its progress every half minute
 debug_make() {
 	local log=$2 pid said=$SECONDS
 
@@ -92,7 +91,7 @@ debug_make() {
 	wait "$pid"
 }
 
-# What an external build reads is kept, a twentieth of it all.
+# Keeps the files that an external build reads, a twentieth of the whole tree.
 debug_trim() {
 	local source=$1
 
@@ -128,7 +127,7 @@ debug_build() {
 	echo "$release" >"$dir/release"
 }
 
-# setup_debug_kernel: an interrupted build goes on where it stopped
+# setup_debug_kernel: builds the kernel; goes on with an interrupted build
 setup_debug_kernel() {
 	local store dir
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Where things are: sourced by every script of the tests, on the host and in
-# the guest, where the tree and the cache appear under the same paths.
+# Paths. Each script of the tests sources this, on the host and in the guest, where the tree and
+# the cache have the same paths.
 
 RDMABLK_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 RDMABLK_CACHE=${RDMABLK_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmablk}
@@ -36,8 +36,8 @@ kernel_release() {
 	dir=$(kernel_dir "$1") && cat "$dir/release"
 }
 
-# How many times longer than on a distribution's kernel anything may take: limits
-# of time are multiplied by this.
+# kernel_slowness SERIES: how many times longer than on a distribution's kernel anything may
+# take. Time limits are multiplied by it.
 kernel_slowness() {
 	if [[ $1 == debug ]]; then
 		echo 4

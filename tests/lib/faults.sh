@@ -108,7 +108,7 @@ expect_objects() {
 	fail "RDMA objects have leaked"
 }
 
-# --- beside the case ----------------------------------------------------------------
+# --- background workers ------------------------------------------------------------
 
 # fault_worker NAME CMD...: runs the command in the background, again and again until its end.
 # Commands that wait for the disk must run there, because the case itself ends the outage.
@@ -143,7 +143,7 @@ fault_join() {
 }
 
 # fault_settled: ends all background work. A worker may wait for the disk, and the disk for a
-# device that has to be mended: so mend first, and once more at the end
+# device that has to be mended. So it mends devices first, and once more at the end
 fault_settled() {
 	local name
 
@@ -189,7 +189,7 @@ fault_term_begin() {
 	wait_until 5 target_is_gone || :
 }
 
-# The daemon waits for an initiator that has something to flush, and that may be cut off.
+# The daemon waits for an initiator with unflushed data, and that initiator may be cut off.
 fault_term_end() {
 	local status=0
 
@@ -273,7 +273,7 @@ fault_address_end() {
 	net_veth_ready "$1" || fail "no RDMA on $1"
 }
 
-# neighbour_lost DEV: sends packets to a link address that nobody has
+# neighbour_lost DEV: sets a wrong link address for the peer, so packets reach nobody
 fault_neighbour_lost_begin() {
 	ip neigh replace "$(net_veth_peer "$1")" lladdr 02:00:00:00:00:01 dev "$1" \
 		nud permanent
@@ -336,7 +336,7 @@ fault_flap_begin() {
 	fault_worker "flap $1" fault_flap_once "$1"
 }
 
-# The next fault may be of the same wire.
+# The next fault may use the same wire.
 fault_flap_end() {
 	fault_worker_end "flap $1"
 	fault_join "flap $1"
@@ -391,14 +391,14 @@ fault_elevator_end() {
 	fault_worker_end elevator
 }
 
-# Spaces are given back, too, where the store can.
+# Discards are included if the store can do them.
 fault_zeroes_once() {
 	blkdiscard -f -z -o "$1" -l 512K "$DEV"
 	(($(<"$QUEUE/discard_max_bytes") == 0)) ||
 		blkdiscard -f -o $(($1 + 524288)) -l 512K "$DEV"
 }
 
-# zeroes OFFSET: zeroes the MiB there, which nothing else may use
+# zeroes OFFSET: zeroes the MiB at OFFSET, which nothing else uses
 fault_zeroes_begin() {
 	fault_worker zeroes fault_zeroes_once "$1"
 }
@@ -472,7 +472,7 @@ fault_look_once() {
 	rdma resource show
 }
 
-# look: reads everything that can be read about the disk
+# look: reads all status of the disk
 fault_look_begin() {
 	fault_worker look fault_look_once
 }
@@ -487,7 +487,7 @@ fault_neighbour_once() {
 	[[ ! -e /sys/block/rdmablk1 ]] || "$RDMABLK" disconnect --force rdmablk1
 }
 
-# neighbour: another disk, disk1 of the same target, comes and goes
+# neighbour: connects and disconnects another disk of the same target, disk1
 fault_neighbour_begin() {
 	fault_worker neighbour fault_neighbour_once
 }
@@ -496,7 +496,7 @@ fault_neighbour_end() {
 	fault_worker_end neighbour
 }
 
-# Leaves only the memory that the kernel and running programs need at hand.
+# Takes memory until only what the kernel and running programs need is left.
 fault_memory_once() {
 	local key kib mib
 
@@ -509,7 +509,7 @@ fault_memory_once() {
 	pause 0.1
 }
 
-# memory: takes nearly all of it, gives it back, and again
+# memory: takes nearly all memory, gives it back, and repeats that
 fault_memory_begin() {
 	fault_worker memory fault_memory_once
 }

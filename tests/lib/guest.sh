@@ -52,7 +52,7 @@ require() {
 
 guest_cleanups=()
 
-# cleanup_add CMD [ARGS]: runs at the end, last added first, whatever happened
+# cleanup_add CMD [ARGS]: runs at the end of the test in any case, the last added first
 cleanup_add() {
 	guest_cleanups+=("$(printf '%q ' "$@")")
 }
@@ -70,8 +70,8 @@ guest_clean_up() {
 trap guest_clean_up EXIT
 trap 'exit 143' TERM INT
 
-# answer_keep SCHEMA FILE: a JSON answer, which the host compares with its schema after the test:
-# Python takes seconds to start in an emulated guest
+# answer_keep SCHEMA FILE: keeps a JSON answer. The host compares it with its schema after the
+# test, because Python takes seconds to start in an emulated guest
 answer_keep() {
 	mkdir -p /run/vm/answers
 	cp "$2" "$(mktemp "/run/vm/answers/$1.XXXXXX")"
@@ -79,7 +79,7 @@ answer_keep() {
 
 # --- waiting --------------------------------------------------------------------
 
-# pause SECONDS: for the time between two checks of a condition, never in place of a check
+# pause SECONDS: waits between two checks of a condition, never instead of a check
 pause() {
 	read -r -t "$1" -u "$guest_never" || :
 }
@@ -119,7 +119,7 @@ wait_until() {
 	done
 }
 
-# timeout SECONDS CMD [ARGS]: that of coreutils, with more time on a slower kernel
+# timeout SECONDS CMD [ARGS]: timeout of coreutils, with more time on a slower kernel
 timeout() {
 	command timeout $(($1 * SLOWNESS)) "${@:2}"
 }
@@ -161,7 +161,7 @@ dmesg_has() {
 	dmesg | grep -E -- "$1" >/dev/null
 }
 
-# Counts of the objects that a test should leave as it found them.
+# Counts of objects that a test must leave as it found them.
 leak_counts() {
 	rdma resource show |
 		grep -oE '(^[0-9]+: [^:]+)|((pd|cq|qp|cm_id|mr) [0-9]+)'
@@ -190,7 +190,7 @@ target_lives() {
 	[[ -n $TARGET_PID ]] && kill -0 "$TARGET_PID" 2>/dev/null
 }
 
-# In the log of this start only: it is emptied before.
+# Looks in the log of this start only, because the log is emptied first.
 target_said_ready() {
 	local log=''
 
@@ -214,7 +214,7 @@ start_target() {
 	fi
 }
 
-# threads_show PID: what each thread of a process does in the kernel
+# threads_show PID: prints the kernel stack of each thread of a process
 threads_show() {
 	grep -H '' "/proc/$1/task/"*/{comm,wchan,stack} || :
 	grep -H '^State' "/proc/$1/task/"*/status || :
@@ -224,8 +224,8 @@ target_is_gone() {
 	! target_lives
 }
 
-# stop_target [SIGNAL]: TERM; returns when it is gone, TARGET_STATUS tells how.
-# A stopped process stays what it is: STOP and CONT go by kill.
+# stop_target [SIGNAL]: ends the daemon, by TERM by default; returns when it is gone. Sets
+# TARGET_STATUS. Only for signals that end a process; STOP and CONT are sent by kill
 stop_target() {
 	TARGET_STATUS=0
 	target_lives || fail "the daemon does not run"
@@ -274,7 +274,7 @@ peer_wait() {
 	cat "/run/vm/$1"
 }
 
-# host_do VERB ROLE [ARG]: what only the outside can do to a machine
+# host_do VERB ROLE [ARG]: asks the host to do something to a machine
 #	kill ROLE	power off, at once
 #	start ROLE	power on again, with the same script, disk and /run/vm
 #	release ROLE	let it end by itself from now on
@@ -288,7 +288,7 @@ host_do() {
 	host_ask "$@" || fail "the host could not: $*"
 }
 
-# host_ask VERB ROLE [ARG]: the same, with a status
+# host_ask VERB ROLE [ARG]: the same; returns the status
 host_ask() {
 	local name
 

@@ -3,10 +3,10 @@
 #
 # Debian kernels in the cache: found, downloaded and unpacked, never installed.
 #
-# $RDMABLK_CACHE/kernels/<series> is a symbolic link to a directory of one
-# release under kernels/.store. That one is made in its final place, because a
-# prepared kernel tree contains its own path, and the link moves only when it
-# is complete: a user of the old release is never left without files.
+# $RDMABLK_CACHE/kernels/<series> is a symbolic link to a directory of one release under
+# kernels/.store. That directory is made in its final place, because a prepared kernel tree
+# contains its own path. The link moves only when the directory is complete, so a user of the
+# old release never loses its files.
 
 kernels_root=$RDMABLK_CACHE/kernels
 kernels_apt=$RDMABLK_CACHE/apt
@@ -26,9 +26,8 @@ debian_keyring() {
 	echo /usr/share/keyrings/debian-archive-keyring.gpg
 }
 
-# An apt of its own: suites newer than the machine must not become visible to
-# the machine's package manager. The machine's apt.conf.d still applies
-# (proxies, credentials).
+# apt with a directory of its own: the machine's package manager must not see suites newer than
+# the machine. The machine's apt.conf.d still applies (proxies, credentials).
 private_apt_update() {
 	local uri
 
@@ -157,7 +156,7 @@ place_vmlinux() {
 	rm -f "$out.packed"
 }
 
-# Headers expect to lie in /usr/src; links inside are relative already.
+# Headers packages expect to be in /usr/src; links inside the tree are relative already.
 relocate_headers() {
 	local headers=$1 release=$2
 
@@ -182,8 +181,8 @@ make_stable() {
 		place_modules "$dir/raw" "$dir" "$release"
 }
 
-# What modules_prepare and an external build never read makes up most of the
-# source: leave it in the archive.
+# The parts of the source that modules_prepare and an external build never read, which is most
+# of it, are not unpacked.
 unpack_source() {
 	local archive=$1 dir=$2
 
@@ -198,9 +197,9 @@ unpack_source() {
 		--exclude='*/Documentation/*.yaml'
 }
 
-# Options that add members to structures that modules share with the kernel:
-# without pahole, say, the module loader would read a struct module that is
-# too short. What only describes the compiler may differ.
+# Options that add members to structures shared with the kernel. Without pahole, for example,
+# the module loader would read a struct module that is too short. Options that only describe the
+# compiler may differ.
 check_layout_options() {
 	local want=$1 got=$2 symbol
 
@@ -235,8 +234,8 @@ prepare_source() {
 	ln -sfn source "$dir/build"
 }
 
-# make_newest DIR RELEASE: image and modules as they are, KDIR from source.
-# Layouts inside a series do change, so source and image must be one version.
+# make_newest DIR RELEASE: image and modules from the packages, KDIR from source. Both must be
+# of one version, because structures change inside a series.
 make_newest() {
 	local dir=$1 release=$2 version upstream
 
@@ -315,8 +314,8 @@ setup_kernel() {
 	return 1
 }
 
-# Releases that no link names any more, and what an interrupted run left. Kernels
-# that were built here are somebody else's business, see debug_kernel.sh.
+# Removes releases without a link, and leftovers of an interrupted run. debug_kernel.sh removes
+# kernels that were built here.
 prune_kernels() {
 	local dir series used=" "
 

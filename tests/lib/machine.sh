@@ -11,12 +11,12 @@ machine_disk() {
 	mke2fs -q -t ext4 -d "$1" -U "$3" "$2" "$4" >/dev/null
 }
 
-# machine_start NAME KERNEL INITRD WORDS [OPTION]...: WORDS of the kernel's command line, options
-# of QEMU. What it says is in $TMP/NAME.console.
+# machine_start NAME KERNEL INITRD WORDS [OPTION]...: starts a machine; WORDS for the kernel's
+# command line, OPTIONs for QEMU. Its console goes to $TMP/NAME.console.
 machine_start() {
 	local name=$1 kernel=$2 initrd=$3 words=$4 quiet
 
-	# A login prompt would hang up the console, and with it whoever else writes there.
+	# A login prompt would hang up the console for all other writers.
 	quiet='systemd.mask=serial-getty@ttyS0.service systemd.show_status=false'
 	shift 4
 	: >"$TMP/$name.console"
@@ -35,8 +35,8 @@ machine_drive() {
 	echo "-drive if=virtio,format=raw,file=$1"
 }
 
-# machine_cable END: QEMU's options of the network between a machine with the end 'server' and one
-# with the end 'client', which may come and go
+# machine_cable END: QEMU's options of a network between the ends 'server' and 'client'; either
+# may start again
 machine_cable() {
 	local how=server=on mac=1
 
@@ -49,7 +49,7 @@ machine_runs() {
 	kill -0 "${MACHINE[$1]}" 2>/dev/null
 }
 
-# machine_says NAME REGEX SECONDS: waits for a line; false: it never came
+# machine_says NAME REGEX SECONDS: waits for a line on the console; false if it does not come
 machine_says() {
 	local until=$((SECONDS + $3))
 
@@ -60,7 +60,7 @@ machine_says() {
 	grep -qE "$2" "$TMP/$1.console"
 }
 
-# machine_ends NAME SECONDS: waits until it has switched itself off
+# machine_ends NAME SECONDS: waits until the machine has switched itself off
 machine_ends() {
 	local until=$((SECONDS + $2))
 

@@ -64,10 +64,9 @@ net_up_loop() {
 	net_add_rxe rxe0 dummy0 10.99.0.2
 }
 
-# A veth pair in one namespace whose packets really cross it: the table of
-# local addresses is asked last, and before it policy rules send each end's
-# traffic to the other. The rules with 'oif' serve rxe's route look-ups and
-# rdma_cm's reverse check.
+# A veth pair in one namespace whose packets really cross it. The table of local addresses is
+# asked last; before it, policy rules send each end's traffic to the other end. The rules with
+# 'oif' serve rxe's route look-ups and rdma_cm's reverse check.
 net_names_veth() {
 	export INITIATOR_ADDR=10.2.0.1 TARGET_ADDR=10.2.0.2
 	export INITIATOR_ADDR6='' TARGET_ADDR6=''
@@ -153,9 +152,9 @@ net_veth_ready() {
 	done
 }
 
-# net_shaped: both ends can be shaped from now on, also when they are made again. Call it before
-# the first connection, because a packet that is refused while its queueing discipline is
-# replaced costs rxe the queue pair.
+# net_shaped: prepares both ends to be shaped, also when they are made again. Call it before the
+# first connection: the network stack refuses packets while the first queueing discipline is
+# replaced, which costs rxe the queue pair.
 net_shaped() {
 	local dev
 
@@ -184,8 +183,8 @@ net_veth_remove() {
 	return 0
 }
 
-# Instead of the pair: a switch with two ends of the initiator, v0 and v2, and two of
-# the target, v1 and v3. The addresses are at v0 and v1, and can move.
+# In place of the pair: a switch with two ends of the initiator, v0 and v2, and two of the
+# target, v1 and v3. The addresses are at v0 and v1, and can move.
 net_switch() {
 	local d
 

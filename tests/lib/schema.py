@@ -25,13 +25,13 @@ def validator(path):
 
     path = pathlib.Path(path)
     schema = load(path)
-    # The file that others refer to, as a part of them: references find it by its $id.
+    # Other schemas refer to this file, as a part of them, by its $id.
     schema.setdefault('$defs', {})['common'] = load(path.with_name(COMMON))
     return jsonschema.Draft202012Validator(schema)
 
 
 def values(path):
-    """The JSON values of a file."""
+    """The JSON values of a file: one, or one in each line."""
     text = pathlib.Path(path).read_text(encoding='utf-8')
     try:
         return [json.loads(text)]
@@ -40,7 +40,7 @@ def values(path):
 
 
 def main(args):
-    """The exit status."""
+    """Checks the files; returns the exit status."""
     status, check = 0, None
     for name in args:
         if name.endswith('.schema.json'):

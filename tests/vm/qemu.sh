@@ -17,7 +17,7 @@ guest_accel() {
 
 	[[ ! $INTURN ]] || threads=single
 	if [[ -n $ICOUNT ]]; then
-		# rep movsb would count each byte as an instruction.
+		# Otherwise each byte of rep movsb would count as an instruction.
 		ACCEL=(-accel tcg,thread=single -icount shift=1,sleep=off
 			-cpu max,-erms,-fsrm)
 	elif [[ $("$RDMABLK_TOP/tests/vm/accel" "$SERIES") == kvm ]]; then
@@ -28,14 +28,15 @@ guest_accel() {
 		# one. Copies of programs' memory cost half without smap; 'debug' keeps it.
 		cpu=max,-la57,-erms,-fsrm
 		[[ $SERIES == debug ]] || cpu+=,-smap
-		# With a thread each, a processor that waits for a spin lock leaves its loop at
-		# each PAUSE and takes QEMU's own lock, which the holder needs to send the
-		# interrupt that it sends meanwhile. That is half of what many cases cost.
+		# With a thread for each processor, a processor that waits for a spin lock
+		# leaves QEMU's loop at each PAUSE and takes QEMU's own lock. The holder of the
+		# spin lock needs that lock, too, to send an interrupt. This is half of the cost
+		# of many cases.
 		ACCEL=(-accel "tcg,thread=$threads" -cpu "$cpu")
 	fi
 }
 
-# write_job ROLE: what guest-init sources
+# write_job ROLE: writes the file that guest-init sources
 write_job() {
 	local role=$1 report=0
 
@@ -76,7 +77,7 @@ qemu_net() {
 		-device "virtio-net-pci,netdev=net0,mac=$mac,host_mtu=$MTU")
 }
 
-# qemu_nodes: memory in so many equal parts
+# qemu_nodes: divides the memory into $NUMA equal nodes
 qemu_nodes() {
 	local i
 
@@ -96,7 +97,7 @@ qemu_disk() {
 		-device virtio-blk-pci,drive=disk)
 }
 
-# qemu_command ROLE: sets QEMU, all but consoles
+# qemu_command ROLE: sets QEMU, without the ports of qemu_ports
 qemu_command() {
 	local role=$1
 
@@ -119,7 +120,7 @@ qemu_command() {
 		QEMU+=(-plugin "file=$(comma "$PLUGIN"),dir=$(comma "$LOG/vm")")
 }
 
-# qemu_ports ROLE: adds the console, what the script says, its status, and the monitor
+# qemu_ports ROLE: adds the console, the script's output and status, and the monitor
 qemu_ports() {
 	local role=$1
 
@@ -133,13 +134,13 @@ qemu_ports() {
 		-mon chardev=monitor,mode=readline)
 }
 
-# kernel_command_line ROLE: WARNINGs have level 4 and reach the console. On a
-# busy host an emulated timer is late, which must not look like a broken one. A
-# driver of dummy networks that is built in would make one by itself. Debian clears all
-# allocated memory, which would hide code that forgets to. Many emulated processors would
-# measure their speed one after the other, which takes minutes and fails on a busy host: lpj
-# makes delays last as long as they should at 2.5 GHz, and longer on a slower host. What the
-# kernel does not know, it puts into the environment of its first program.
+# kernel_command_line ROLE: the kernel's options. loglevel: warnings have level 4 and reach the
+# console. no_timer_check: on a busy host an emulated timer is late, which must not look like a
+# broken one. dummy.numdummies: a built-in driver of dummy networks would make one by itself.
+# init_on_alloc: Debian clears all allocated memory, which would hide code that forgets to. lpj:
+# many emulated processors would measure their speed one after the other, which takes minutes
+# and fails on a busy host; this value makes delays right at 2.5 GHz, and longer on a slower
+# host. The kernel puts unknown words into the environment of its first program.
 kernel_command_line() {
 	local speed=
 

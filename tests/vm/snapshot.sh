@@ -1,23 +1,23 @@
 # shellcheck shell=bash disable=SC2054,SC2154
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The boot of an emulated guest, until it looks at the host's files, is the same each time,
-# and half of the cost of a short test. So it runs once, and a snapshot of the machine is
-# kept in the cache, $RDMABLK_CACHE/snapshots; guests continue from there. initramfs-init
-# then sets the things that must differ, the time and the kernel's random numbers.
+# The boot of an emulated guest is the same each time until the guest looks at the host's files,
+# and is half of the cost of a short test. So the boot runs once, and the cache keeps a snapshot
+# of the machine in $RDMABLK_CACHE/snapshots. Guests continue from there. initramfs-init then
+# sets the things that must differ, the time and the kernel's random numbers.
 #
 # To be sourced after qemu.sh.
 
 snapshots=$RDMABLK_CACHE/snapshots
 
-# snapshot_possible: not where time counts instructions; not with a disk, as the kernel has
-# read its beginning; not with a virtio-net, as QEMU 10.0.2 crashes when it reads its state;
-# and not with KVM, which boots a guest fast enough
+# snapshot_possible: false if time counts instructions; with a disk, because the kernel has read
+# its beginning; with a virtio-net, because QEMU 10.0.2 crashes when it reads its state; and
+# with KVM, which boots a guest fast enough
 snapshot_possible() {
 	[[ ! $ICOUNT && ! $DISK && $NET != two && ${ACCEL[*]} != *kvm* ]]
 }
 
-# snapshot_file ROLE: its name comes from all that the guest has seen by then
+# snapshot_file ROLE: prints the name of the file, a hash of all that the guest has seen by then
 snapshot_file() {
 	local here=$RDMABLK_TOP/tests/vm key
 
@@ -32,10 +32,11 @@ snapshot_file() {
 	echo "$snapshots/$SERIES-$key"
 }
 
-# The name of the file and the devices have to be the same in both; what is behind the
-# devices does not. With mapped-ram the snapshot has each page at a place of its own, and QEMU
-# reads those that are not empty. Without it QEMU looks at every page of the guest's memory,
-# which takes two seconds where the host is a virtual machine itself.
+# The machine that makes the snapshot and the one that reads it need the same file and the same
+# devices; the host's side of the devices may differ. With mapped-ram each page has a fixed
+# place in the snapshot, and QEMU reads only the pages that are not empty. Without it QEMU looks
+# at every page of the guest's memory, which takes two seconds if the host is a virtual machine
+# itself.
 snapshot_qemu() {
 	local role=$1
 
@@ -47,8 +48,8 @@ snapshot_qemu() {
 		-device virtserialport,chardev=go,name=rdmablk.go)
 }
 
-# snapshot_go ROLE: what initramfs-init waits for, the time and something random. A pipe
-# that nobody has open forgets what is in it, so it stays open until QEMU has read it.
+# snapshot_go ROLE: sends what initramfs-init waits for, the time and random bytes. A pipe that
+# no process has open loses its contents, so it stays open until QEMU has read it.
 snapshot_go() {
 	local go
 
@@ -61,7 +62,7 @@ snapshot_go() {
 	echo "$EPOCHSECONDS $(</proc/sys/kernel/random/uuid)" >&"$go"
 }
 
-# snapshot_wait SECONDS CMD...: false when it did not succeed in time, or QEMU ended
+# snapshot_wait SECONDS CMD...: waits until CMD succeeds; false after SECONDS, or if QEMU ends
 snapshot_wait() {
 	local deadline=$((SECONDS + $1))
 
@@ -78,7 +79,7 @@ snapshot_is_written() {
 	grep -aq 'Migration status: completed' "$TMP/answers"
 }
 
-# snapshot_make ROLE FILE: a machine of its own, which ends here
+# snapshot_make ROLE FILE: starts a machine, saves its snapshot, and ends it
 snapshot_make() (
 	role=$1 file=$2 machine=
 	TMP=$(mktemp -d /tmp/rdmablk.XXXXXX)
@@ -108,7 +109,7 @@ snapshot_make() (
 	mv "$file.new" "$file"
 )
 
-# snapshot_find ROLE: prints its file, once there is one
+# snapshot_find ROLE: prints the file of the snapshot, if there is one
 snapshot_find() {
 	local file lock
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mistakes on demand, one for each thing that the kernel 'debug' looks for:
- * tests/vm/selftest loads this module to see that each of them is noticed.
+ * Mistakes on demand, one for each kind that the kernel 'debug' looks for.
+ * tests/vm/selftest loads this module and checks that each of them is reported.
  */
 #include <linux/compiler.h>
 #include <linux/delay.h>
@@ -24,7 +24,10 @@ static void planted_leak(void)
 {
 	int i;
 
-	/* Several, for a stray word on a stack may look like a pointer to one. */
+	/*
+	 * Several leaks, because a stray word on a stack may look like a pointer to one of
+	 * them.
+	 */
 	for (i = 0; i < 16; i++) {
 		void *lost = kmalloc(1000, GFP_KERNEL);
 
@@ -36,7 +39,7 @@ static void planted_use_after_free(void)
 {
 	char *memory = kmalloc(100, GFP_KERNEL), *gone = memory;
 
-	/* The compiler would see it, too. */
+	/* Otherwise the compiler would notice the use after free. */
 	OPTIMIZER_HIDE_VAR(gone);
 	kfree(memory);
 	if (gone)
