@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tool's visit, its scratch region and its blast, in a world whose adapter, rdma_cm and
- * clock are fakes. Whatever the tool waits for, the target acts first, and then the clock goes
- * on. The harness says what the target is like: target_acts(), target_asked(), target_got().
+ * The tool's visit, its scratch region and its blast, with a fake adapter, rdma_cm and
+ * clock. Whenever the tool waits, the target acts first, and then the clock advances. The
+ * harness defines the target's behaviour: target_acts(), target_asked(), target_got().
  */
 #ifndef CLIENT_WORLD_H
 #define CLIENT_WORLD_H
@@ -65,11 +65,11 @@ static struct ibv_mr *world_reg_mr(struct ibv_pd *pd, void *addr, size_t len, in
 
 /**
  * struct posted - a SEND, READ or WRITE that has not completed
- * @wr_id: of its completion
- * @opcode: what it is
- * @local: memory of the tool
- * @bytes: how many
- * @remote: offset in what the target lends
+ * @wr_id: id of its completion
+ * @opcode: its operation
+ * @local: its memory in the tool
+ * @bytes: its length
+ * @remote: offset in the lent memory
  */
 struct posted {
 	uint64_t wr_id;
@@ -85,14 +85,14 @@ struct cm_event {
 };
 
 /*
- * The adapter. objects: that the tool has; wc, nr_wc: completions that wait; most: there is
- * room for; recvs, nr_recvs: buffers of posted receives; posted, nr_posted: requests; error:
- * the queue pair takes nothing any more; up: the tool knows that it is connected; deaf: SENDs
- * do not complete; eager: the target acts while the tool polls; armed, told: of the completion
- * channel; unread: of its events, acknowledgements that are due; mrs: registrations; shortage:
- * the call of that number fails; iova, rkey, bytes: of the region as the target has told;
- * done: id of the request whose completion the tool has seen last; damage: a READ has brought
- * something else than what was written
+ * The adapter. objects: number of the tool's objects; wc, nr_wc: waiting completions; most:
+ * room for completions; recvs, nr_recvs: buffers of posted receives; posted, nr_posted:
+ * requests; error: the queue pair accepts nothing any more; up: the tool knows that it is
+ * connected; deaf: SENDs do not complete; eager: the target acts while the tool polls;
+ * armed, told: state of the completion channel; unread: its events that are not
+ * acknowledged yet; mrs: registrations; shortage: the call with that number fails; iova,
+ * rkey, bytes: the region that the target has announced; done: id of the last request whose
+ * completion the tool has polled; damage: a READ has fetched other data than was written
  */
 static struct {
 	int objects;
@@ -169,7 +169,7 @@ static void complete_recv(enum ibv_wc_status status, enum ibv_wc_opcode opcode,
 	complete(&wc);
 }
 
-/* The oldest request is done, or was not possible. */
+/* Completes the oldest request, with or without an error. */
 static void complete_posted(enum ibv_wc_status status)
 {
 	const struct posted *p = &hw.posted[0];
@@ -179,7 +179,7 @@ static void complete_posted(enum ibv_wc_status status)
 	if (!status && p->opcode == IBV_WR_RDMA_WRITE)
 		memcpy(memory, p->local, p->bytes);
 	if (!status && p->opcode == IBV_WR_RDMA_READ) {
-		/* what was written is before what is read */
+		/* The written data is @bytes before the buffer of the READ. */
 		hw.damage = hw.damage || memcmp(p->local - hw.bytes, memory, p->bytes);
 		memcpy(p->local, memory, p->bytes);
 	}
@@ -193,7 +193,7 @@ static void complete_sends(void)
 		complete_posted(IBV_WC_SUCCESS);
 }
 
-/* The connection breaks: with a request, if there is one, and then with everything. */
+/* The connection breaks: the oldest request, if any, fails first, then all others. */
 static void break_off(enum ibv_wc_status status)
 {
 	hw.error = true;
@@ -230,7 +230,7 @@ static int notify(struct ibv_cq *cq, int solicited)
 	return 0;
 }
 
-/* Memory that an adapter may use is registered with that key. */
+/* Memory that the adapter accesses must be registered under this key. */
 static bool is_registered(const struct ibv_sge *sge)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(hw.mrs); i++) {
@@ -262,7 +262,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 			      .bytes = wr->sg_list->length };
 	hw.nr_posted++;
 	if (wr->opcode != IBV_WR_SEND) {
-		/* nothing that the target has not lent */
+		/* Only memory that the target has lent */
 		assert_true(wr->opcode == IBV_WR_RDMA_WRITE || wr->opcode == IBV_WR_RDMA_READ);
 		assert_int_equal(wr->wr.rdma.rkey, hw.rkey);
 		assert_true(at <= hw.bytes && p->bytes <= hw.bytes - at);
@@ -326,7 +326,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 	return 0;
 }
 
-/* The target gets no right to any memory of this host. */
+/* No memory of this host may be accessible to the target. */
 static struct ibv_mr *world_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
 	unsigned int nr = !!hw.mrs[0];
@@ -342,7 +342,7 @@ static struct ibv_mr *world_reg_mr(struct ibv_pd *pd, void *addr, size_t len, in
 	return mr;
 }
 
-/* No queue pair uses it any more. */
+/* No queue pair may use it any more. */
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	unsigned int nr = mr == hw.mrs[1];
@@ -371,7 +371,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 	return cq;
 }
 
-/* It would wait for acknowledgements. */
+/* A real destroy would wait for unacknowledged events. */
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	assert_int_equal(hw.unread, 0);
@@ -415,7 +415,7 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
  * rdma_cm
  */
 
-/* What is in the private data is its own: nobody may read beyond it. */
+/* The private data is a copy of its own size, so that the sanitizer sees reads beyond it. */
 static void tell(enum rdma_cm_event_type type, int status, const void *data, uint8_t len)
 {
 	struct cm_event *e = &hw.events[hw.nr_events];
@@ -553,7 +553,10 @@ const char *rdma_event_str(enum rdma_cm_event_type event)
 	return event == RDMA_CM_EVENT_UNREACHABLE ? "unreachable" : "an event";
 }
 
-/* The target acts until the tool has something to read, and as often as it can. */
+/*
+ * The target acts until the tool has something to read, or the target has nothing more to
+ * do.
+ */
 static int world_poll(struct pollfd *fds, nfds_t nr, int ms)
 {
 	int ready = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A model of the target's login: from the bytes that arrive it knows who has proven what, and
- * so what the daemon may do; of version 1, where nobody proves anything, what each initiator
- * has said. And of commands: which ones the daemon may answer.
+ * A model of the target's login. From the bytes that arrive it knows which key each
+ * initiator has proven, and so what the daemon may do. In version 1, which has no keys, it
+ * knows what each initiator has sent. It also models which commands the daemon may answer.
  *
  * A harness calls check_all() between its steps; target_world.h calls the rest.
  */
@@ -25,7 +25,7 @@
 enum { HOME_KEY, HOME_NEW, NAMED_KEY, READER_KEY, THIEF_KEY, STRANGER_KEY, KEYS };
 enum { FIRST, SECOND, NOTHING, EXPORTS };
 
-/* Of each key: its host, and what that may do with each export */
+/* For each key: its host, and the host's rights to each export */
 static const struct {
 	const char *host;
 	unsigned int right[EXPORTS];
@@ -45,12 +45,12 @@ static const char *const lists[] = { "home, named, reader:ro, thief:rw+steal", "
  * struct frame - a message on its way to the daemon
  * @len: bytes of @bytes
  * @plain_len: bytes of @plain
- * @seq: its number; @epoch: of its keys
- * @sealed: by the harness, with the keys of the session
- * @intact: nobody has changed it after that
- * @relayed: PROOF of another pair of queue pairs
- * @bytes: as sent
- * @plain: what is sealed
+ * @seq: its number; @epoch: epoch of its keys
+ * @sealed: the harness has sealed it with the keys of the session
+ * @intact: the bytes have not been changed since
+ * @relayed: a PROOF for another pair of queue pairs
+ * @bytes: the bytes as sent
+ * @plain: the contents before sealing
  */
 struct frame {
 	size_t len, plain_len;
@@ -63,31 +63,32 @@ struct frame {
 
 /**
  * struct peer - an initiator's connection, and what the model knows of it
- * @data: it asks to join
+ * @data: it is a data queue
  * @owner: of a data queue: the control connection
- * @key: that the initiator uses
+ * @key: the key that the initiator uses
  * @relayed: of a data queue: the request is signed for another queue pair
- * @hello: as it has arrived; @asked: it has; @known: its key; @force: that was in force
+ * @hello: HELLO as it has arrived; @asked: whether it has; @known: its key; @force: whether that
+ *	key was in force
  * @pair: ephemeral key
  * @th: transcript
  * @right: a right PROOF has arrived
  * @secrets: the harness has the keys of the session, too
- * @rights: on the export, when PROOF arrived
- * @visits: the initiator may visit: a right PROOF has followed HELLO of a visit
- * @borrows: SCRATCH_GET has arrived in the visit; @wanted: the most that it may be lent, bytes;
- *	@lent: SCRATCH has come
- * @epoch: of the next frame that the daemon may take; @seq: its number
- * @announced: REAUTH_DONE has come: a frame of the next epoch may follow
- * @clean: LOGOUT has said that nothing is unflushed
- * @joined: queues that have been accepted; @joins: how many
- * @again: the same of the present reauthentication
- * @tag: of a data queue: commands that have not been answered, by tag: how many, and what the
- *	last one says; @begun: its I/O has begun
+ * @rights: rights to the export when PROOF arrived
+ * @visits: the initiator may visit: a right PROOF has followed the HELLO of a visit
+ * @borrows: SCRATCH_GET has arrived in the visit; @wanted: the most that may be lent, bytes;
+ *	@lent: SCRATCH was sent
+ * @epoch: epoch of the next frame that the daemon may accept; @seq: its number
+ * @announced: REAUTH_DONE was sent: a frame of the next epoch may follow
+ * @clean: LOGOUT has announced that nothing is unflushed
+ * @joined: queues that have been accepted; @joins: their number
+ * @again: the same state for the reauthentication under way
+ * @tag: of a data queue: for each tag the number of unanswered commands, and the last of them;
+ *	@begun: its I/O has begun
  * @next: of a data queue: the tag after that of the last command; TAGS: none
  * @way: messages that the daemon has not handled yet
  * @was_ending: the session was ending when the first of them arrived
- * @was_sealed: it took sealed frames only
- * @taken: the message is one that it may take
+ * @was_sealed: the session took only sealed frames then
+ * @taken: the daemon may accept the message
  */
 struct peer {
 	struct rdma_cm_id id;
@@ -160,7 +161,7 @@ static struct conn *conn_of_peer(const struct peer *p)
 	return p->gone ? NULL : container_of(p->id.context, struct conn, cm);
 }
 
-/* NULL: there is none any more, or none yet */
+/* Return: NULL if the session does not exist yet, or any more. */
 static struct session *session_of(const struct peer *p)
 {
 	struct conn *conn = p->accepted ? conn_of_peer(p) : NULL;
@@ -237,7 +238,10 @@ static void expect_proof(const struct peer *p, uint8_t *mac)
 	CHECK(!rdmablk_keysched_proof(schedule, prk0, p->th, mac));
 }
 
-/* The keys that follow from a PROOF; false: the harness does not know the initiator's half. */
+/*
+ * The keys that follow from a PROOF; false if the harness does not know the initiator's
+ * half.
+ */
 static bool derive(unsigned int key, struct crypto_pair *pair, const uint8_t *sent,
 		   const uint8_t *point, const uint8_t *mac, uint8_t *th,
 		   struct rdmablk_keysched_keys *out)
@@ -248,7 +252,10 @@ static bool derive(unsigned int key, struct crypto_pair *pair, const uint8_t *se
 
 	if (!pair->pkey || crypto_agree(pair, point, z))
 		return false;
-	/* Is the half that has arrived that of our pair? Then both agree with a third one. */
+	/*
+	 * If the half that has arrived is that of our pair, both agree on a secret with a
+	 * third half.
+	 */
 	CHECK(!crypto_generate(&twin, other));
 	if (crypto_agree(&twin, sent, z)) {
 		crypto_forget(&twin);
@@ -270,7 +277,7 @@ static bool derive(unsigned int key, struct crypto_pair *pair, const uint8_t *se
  * The model: what arrives
  */
 
-/* The type of a message that passes the first look of the daemon, or 0 */
+/* The type of a message that passes the daemon's check of the header, or 0 */
 static unsigned int type_of(const void *msg, size_t len)
 {
 	struct rdmablk_hdr hdr;
@@ -320,7 +327,7 @@ static void hello_arrives(struct peer *p, const struct session *s, const struct 
 				    p->th));
 }
 
-/* Anybody can compute it, and has to. */
+/* In version 1 anybody can compute the MAC, and it must be right. */
 static void open_proof_arrives(struct peer *p, const struct rdmablk_proof *proof)
 {
 	const struct rdmablk_challenge *c = &p->challenge.challenge;
@@ -361,7 +368,7 @@ static void proof_arrives(struct peer *p, const struct session *s, const struct 
 	rdmablk_sealed_init(&p->rx, &crypto_sealed, crypto_cipher(p->keys.t2i, false));
 }
 
-/* May the daemon take the frame, as the number and the keys of it are? */
+/* Return: whether the daemon may accept the frame, by its number and its keys. */
 static bool is_next(const struct peer *p, const struct frame *f)
 {
 	return f->sealed && f->intact && f->seq == p->seq &&
@@ -404,7 +411,7 @@ static void command_arrives(struct peer *p, const struct rdmablk_command *cmd)
 		p->clean |= le16toh(cmd->flags) & RDMABLK_LOGOUT_CLEAN;
 }
 
-/* The first one counts. A wrong one gets nothing. */
+/* Only the first SCRATCH_GET of a visit counts. A wrong one is lent nothing. */
 static void scratch_get_arrives(struct peer *p, const void *msg, size_t len)
 {
 	struct rdmablk_scratch_get get;
@@ -470,7 +477,7 @@ static void peer_arrives(struct peer *p)
 	}
 }
 
-/* A message that may not be taken has ended the session, and has said nothing. */
+/* A message that the daemon may not accept ends the session, and must have no other effect. */
 static void peer_handled(struct peer *p)
 {
 	const struct session *s = session_of(p);
@@ -510,7 +517,7 @@ static bool has_won(const struct peer *loser, bool steals)
 	return false;
 }
 
-/* HELLO names the export that is granted. */
+/* HELLO must name the UUID of the granted export. */
 static bool resumes(const struct peer *p, const struct rdmablk_grant *g)
 {
 	const struct rdmablk_hello *h = &p->hello.hello;
@@ -541,7 +548,7 @@ static void close_comes(struct peer *p, const struct rdmablk_close *c, bool seal
 		CHECK(has_won(p, true) || le32toh(p->hello.hello.flags) & RDMABLK_HELLO_RESUME);
 	if (sealed && reason == RDMABLK_R_REPLACED)
 		CHECK(has_won(p, false));
-	/* A right PROOF is not taken for a wrong one. */
+	/* The daemon must not reject a right PROOF as wrong. */
 	if (!sealed && p->right)
 		CHECK(no_keys ? reason != RDMABLK_R_AUTH_FAILED : reason == RDMABLK_R_MALFORMED);
 }
@@ -561,7 +568,7 @@ static void reauth_done(struct peer *p)
 		p->again.tx = crypto_cipher(p->keys.i2t, true);
 }
 
-/* What a visit is told of exports: those that the host may use, as far as it may. */
+/* A list may contain only exports that the host may use, with the rights that it has. */
 static void list_comes(const struct peer *p, const struct rdmablk_list *l)
 {
 	CHECK(p->visits && le32toh(l->count) <= RDMABLK_LISTED_PER_MSG);
@@ -574,7 +581,7 @@ static void list_comes(const struct peer *p, const struct rdmablk_list *l)
 	}
 }
 
-/* A visit that has asked gets one region, or a reason. */
+/* A visit that has asked gets one answer: a region, or a reason. */
 static void scratch_comes(struct peer *p, const struct rdmablk_scratch *c)
 {
 	const struct scratch *scratch = &session_of(p)->scratch;
@@ -587,7 +594,7 @@ static void scratch_comes(struct peer *p, const struct rdmablk_scratch *c)
 			    le64toh(c->iova) == scratch->iova));
 }
 
-/* The place of the slots is that of the session, or nothing. */
+/* LIMITS must announce the slots of this session, or none. */
 static void limits_come(const struct peer *p, const struct rdmablk_limits *l)
 {
 	const struct session *s = session_of(p);
@@ -674,7 +681,7 @@ static void peer_sent(struct peer *p, const void *msg, size_t len)
 		return;
 	ret = rdmablk_sealed_open(&p->rx, msg, len, plain, sizeof(plain));
 	if (ret < 0 && p->again.right && !p->again.secrets)
-		p->secrets = false;	/* REAUTH_DONE, with half a key of nobody's */
+		p->secrets = false;	/* keys from a half without a known private key */
 	if (!p->secrets)
 		return;
 	CHECK(ret > 0);
@@ -692,7 +699,7 @@ static int join_mac(const struct peer *owner, const struct peer *d, uint8_t *mac
 	return rdmablk_keysched_join(schedule, owner->keys.join, &d->req, d->qpn, mac);
 }
 
-/* Only the queue pair that the session's own initiator has named may join, and once. */
+/* Only the queue pair that the session's own initiator has named may join, and only once. */
 static void join_accepted(struct peer *d, const struct conn *conn,
 			  const struct rdma_conn_param *param)
 {
@@ -738,7 +745,7 @@ static void peer_refused(struct peer *p, const void *data, size_t len)
 	CHECK(len == sizeof(*reject) && !p->accepted);
 	if (!owner || !owner->granted || !owner->secrets || p->relayed)
 		return;
-	/* A right MAC is not taken for a wrong one. */
+	/* The daemon must not reject a right MAC as wrong. */
 	CHECK(!join_mac(owner, p, mac));
 	CHECK(le16toh(reject->reason) != RDMABLK_R_JOIN_MAC ||
 	      memcmp(mac, p->req.mac, sizeof(mac)));
@@ -756,15 +763,15 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
-/* Bytes before the slot of a tag */
+/* Return: offset of a tag's slot, bytes */
 static uint64_t slot_at(const struct staged *st, unsigned int queue, unsigned int tag)
 {
 	return queue * st->queue_bytes + (uint64_t)tag * st->lanes.scope.slot_bytes;
 }
 
 /*
- * The command of an answer has come, and the session may give it. @data: what the answer
- * carries, or NULL
+ * The command of this answer must have arrived, and the session must have the right to it.
+ * @data: data of the answer, or NULL
  */
 static void answer_comes(const struct conn *conn, uint32_t imm, const struct ibv_sge *data)
 {
@@ -814,8 +821,9 @@ static void peer_answered(const struct conn *conn, const struct ibv_send_wr *wr)
 }
 
 /*
- * The command of the I/O has come, and the I/O uses the memory of its tag alone. When the loop
- * ends a session, the thread may take more commands until it hears of that.
+ * The command of this I/O must have arrived, and the I/O must use only the memory of its
+ * tag. When the loop ends a session, the thread may take more commands until the loop has
+ * told it.
  */
 static void io_begins(const struct staged_io *io)
 {
@@ -897,7 +905,7 @@ static bool is_zero(const void *data, size_t len)
 	return true;
 }
 
-/* What holds between any two steps */
+/* Conditions that hold between any two steps */
 static void check_session(const struct session *s)
 {
 	const struct peer *p = peer_of_id(s->conn->id);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A target against the tool's visits, those of discover and ping: the input is a script of what
- * the target and others on its network do, three bytes a step, and of what the user asks for. The
- * harness has the key, so that it seals what the script says; the script changes messages
- * before or after that, repeats and loses them, completes receives with other things than
- * messages, breaks requests, and is silent. A model beside it knows which messages only the
- * target can have sent, and what is right in them. The tool may believe no others, may wait no
- * longer than the user does, may touch no memory that is not lent, and may keep no key. A
- * script that begins with OPEN is one of version 1, which believes everybody.
+ * A target against the tool's visits, those of discover and ping. The input is a script:
+ * what the target and others on its network do, and what the user asks for, three bytes a
+ * step. The harness has the key, so it can seal the script's messages. The script changes
+ * messages before or after sealing, repeats and loses them, completes receives with other
+ * things than messages, breaks requests, and is silent. A model knows which messages only
+ * the target can have sent, and which contents are right. The tool may believe no other
+ * messages, may not wait longer than the user, may access no memory that is not lent, and
+ * may keep no key. A script that begins with OPEN is one of version 1, in which the tool
+ * believes every sender.
  */
 #include "client_world.h"
 
@@ -20,12 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /**
  * struct frame - a message on its way to the tool
- * @len: bytes of @bytes; @plain_len: of @plain
+ * @len: bytes of @bytes; @plain_len: bytes of @plain
  * @seq: its number
- * @sealed: by the target, with the keys of the visit
- * @intact: nobody has changed it after that
- * @bytes: as sent
- * @plain: what is sealed
+ * @sealed: the target has sealed it with the keys of the visit
+ * @intact: the bytes have not been changed since
+ * @bytes: the bytes as sent
+ * @plain: the contents before sealing
  */
 struct frame {
 	size_t len, plain_len;
@@ -38,9 +39,11 @@ struct frame {
 #include "script_target.h"
 
 /*
- * The target. tx, rx: its ends of the queue; asked: to accept; expected: what the tool waits
- * for; point: its own; honest: so many answers are right, whatever the script is; exports:
- * that it has; odd: how a receive completes that is no message's; flip: a byte of its
+ * The target. tx, rx: its ends of the queue; asked: it has a connection request; expected:
+ * the message that the tool waits for; point: its own point; honest: that many next answers
+ * are right, whatever the script says; exports: number of its exports; odd: flags of a
+ * completion that no message can have; flip: a byte of its memory changes after the next
+ * WRITE; way: messages in receive buffers
  * memory changes after the next WRITE; way: messages in receive buffers
  */
 static struct {
@@ -62,10 +65,10 @@ static struct {
 } target;
 
 /*
- * The model. challenge: as the tool has taken it; challenged: with the target's point; opens:
- * the tool has the keys; seq: of the next frame that it may take; last: the message that it
- * has taken; right: it may believe that; refuse: there is one that says no or that it may not
- * believe, since the user asked
+ * The model. challenge: CHALLENGE as the tool has accepted it; challenged: it has the
+ * target's point; opens: the tool has the keys; seq: number of the next frame that the tool
+ * may accept; last: the last message that it has taken; right: the tool may believe that
+ * message; refuse: since the user asked, a message has refused or could not be believed
  */
 static struct {
 	struct rdmablk_challenge2 challenge;
@@ -135,7 +138,7 @@ static void hello_comes(const void *msg, size_t len)
 			   target.point);
 }
 
-/* It is right for the CHALLENGE that the tool has taken last, whoever sent it. */
+/* PROOF must be right for the last CHALLENGE that the tool has accepted, whoever sent it. */
 static void proof_comes(const void *msg, size_t len)
 {
 	const struct rdmablk_proof *proof = msg;
@@ -183,7 +186,7 @@ static void sealed_comes(const void *msg, size_t len)
 	}
 }
 
-/* Nothing that is not sealed leaves after PROOF, unless the keys of the two sides differ. */
+/* After PROOF every message must be sealed, unless the two sides have different keys. */
 static void target_got(const void *msg, size_t len)
 {
 	uint8_t plain[RDMABLK_CTRL_MSG_MAX] __attribute__((aligned(8)));
@@ -213,7 +216,7 @@ static void target_got(const void *msg, size_t len)
 }
 
 /*
- * What the target, and others, send
+ * Messages of the target, and of others
  */
 
 static unsigned int type_in(const struct frame *f)
@@ -224,7 +227,7 @@ static unsigned int type_in(const struct frame *f)
 	return f->plain_len < sizeof(hdr) ? 0 : le16toh(hdr.type);
 }
 
-/* A message that nobody but the target can have sent, or, before the seal, that is one */
+/* With seals: a message that only the target can have sent. Before that: any message. */
 static bool is_right(const struct frame *f, const struct ibv_wc *wc)
 {
 	bool is_message = wc->opcode == IBV_WC_RECV && wc->byte_len == f->len &&
@@ -265,7 +268,7 @@ static void arrives(const struct frame *f)
 	if (!hw.up || hw.error || !hw.nr_recvs)
 		return;
 	target.way[nr] = *f;
-	if (!write)	/* else a message of the past is there */
+	if (!write)	/* else the buffer has an old message */
 		memcpy((uint8_t *)hw.mrs[0]->addr + nr * RDMABLK_CTRL_MSG_MAX, f->bytes, f->len);
 	complete_recv(IBV_WC_SUCCESS, write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		      target.odd >> 1 & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV),
@@ -383,7 +386,7 @@ static void say_close(unsigned int how, uint16_t reason)
 	answer_with(&msg, sizeof(msg), how);
 }
 
-/* The message that the tool waits for, or another one */
+/* Sends the message that the tool waits for, or another one. */
 static void answer(uint16_t type, unsigned int how)
 {
 	struct rdmablk_hdr hdr = head(type, sizeof(hdr));
@@ -410,7 +413,7 @@ static void answer(uint16_t type, unsigned int how)
 	}
 }
 
-/* The tool's request to connect has its outcome. */
+/* The tool's connection request is accepted or refused. */
 static void decide(unsigned int how, unsigned int with)
 {
 	static const enum rdma_cm_event_type outcomes[] = {
@@ -585,8 +588,8 @@ static bool target_acts(void)
 }
 
 /*
- * What the tool does. Each call is one of these: it began then; it has failed with words for the
- * user, or it has believed nothing but what it may, in the user's time.
+ * The tool's side. Each call either fails with a text for the user, or has believed only
+ * what it may. It ends within the user's time.
  */
 
 static uint64_t begun;
@@ -621,7 +624,7 @@ static bool ends(int ret)
 	return false;
 }
 
-/* The message that the tool has believed */
+/* Copies the message that the tool has believed. */
 static void copy_last(void *msg, uint16_t type, size_t len)
 {
 	struct rdmablk_hdr hdr;
@@ -673,7 +676,7 @@ static bool log_in(void)
 	return true;
 }
 
-/* Pages as discover asks for them */
+/* Asks for pages of exports as discover does. */
 static bool list(void)
 {
 	char after[RDMABLK_NAME_LEN] = "";
@@ -731,7 +734,7 @@ static bool borrow(uint32_t wanted)
 	ok = !scratch_open(&scratch, client, wanted, &failure);
 	took(TMO_MS);
 	if (ok && scratch.lent.over) {
-		/* A target of the past has closed. Only its own word says so. */
+		/* Only an older target closes here. Its CLOSE must be its own. */
 		assert_true(model.right);
 		copy_last(&close, RDMABLK_MSG_CLOSE, sizeof(close));
 		assert_int_equal(le16toh(close.reason), RDMABLK_R_MALFORMED);
@@ -747,7 +750,7 @@ static bool borrow(uint32_t wanted)
 	return true;
 }
 
-/* A size of a request that the user may ask for */
+/* Return: a size of requests that the user may ask for. */
 static uint32_t size_of(unsigned int a)
 {
 	return 1 + a * (scratch.lent.bytes - 1) / 255;
@@ -801,7 +804,7 @@ static bool find_mtu(void)
 	return true;
 }
 
-/* What ping --blast does; the visit ends with it. */
+/* Does what ping --blast does; the visit ends with it. */
 static void blast(unsigned int a)
 {
 	struct blast b = { .scratch = &scratch, .depth = REQUESTS, .seconds = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The daemon's configuration: the input is a file. Without a problem found there is
- * something to serve, and it makes sense.
+ * The daemon's configuration. The input is a file. If no problem is found the configuration
+ * has something to serve, and its values are valid.
  */
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	TAILQ_FOREACH(ec, &cfg.exports, entry) {
 		if (!value_name_ok(ec->name, sizeof(ec->name)))
 			abort();
-		/* A file may tell its size, and its device the block. */
+		/* The size may come from the file, and the block size from its device. */
 		if (!cfg.errors && ((!ec->size && !ec->file) ||
 				    (ec->block && ec->size % ec->block)))
 			abort();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A line of the administrator's socket. What is taken is complete, and means the same
- * as it says; what is refused says why, and has left nothing behind.
+ * A line of the administrator's socket. An accepted request is complete, and its values
+ * mean the same as the text. A refused one has a reason, and leaves nothing behind.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Initiators against the target's login and its commands: the input is a script of what they
- * do, four bytes a step. The harness has the keys of all hosts, so that it computes the MACs
- * and seals the messages of a script; the script changes them before or after that, repeats
- * them, holds them back, and breaks connections. A model beside it knows from the bytes that
- * arrived who has proven what. A script that begins with OPEN is one of version 1; with
- * UNCACHED the first export is an uncached file. After each step the daemon may have done
- * nothing that the model does not allow; after the last one nothing of any session may be left.
+ * Initiators against the target's login and its commands. The input is a script of what
+ * they do, four bytes a step. The harness has the keys of all hosts, so it computes the
+ * MACs and seals the messages of a script. The script changes them before or after that,
+ * repeats them, holds them back, and breaks connections. A model knows from the arrived
+ * bytes which initiator has proven which key. A script that begins with OPEN is one of
+ * version 1; with UNCACHED the first export is an uncached file. After each step the daemon
+ * may have done nothing that the model does not allow. After the last step nothing of any
+ * session may be left.
  */
 #include <sys/stat.h>
 
@@ -23,10 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define OPEN	0xff	/* first byte of a script for a daemon without authentication */
 #define UNCACHED	0xfa	/* first byte of a script for an uncached file */
 #define UNCACHED_OPEN	0xf9	/* and without authentication */
-#define MORE	0xf0	/* first byte of a step that is a command, or has to do with them */
+#define MORE	0xf0	/* first byte of a step about commands */
 
 /*
- * What initiators do
+ * Initiators
  */
 
 static struct rdmablk_hdr head(unsigned int type, size_t len)
@@ -35,7 +36,7 @@ static struct rdmablk_hdr head(unsigned int type, size_t len)
 				     .length = htole16((uint16_t)len) };
 }
 
-/* Puts it on its way. It is handled at once, or when messages are not held any more. */
+/* Sends the message. The daemon handles it at once, or when messages are not held any more. */
 static void deliver(struct peer *p, const struct frame *f)
 {
 	const struct conn *conn = session_of(p) ? conn_of_peer(p) : NULL;
@@ -57,7 +58,7 @@ static void say(struct peer *p, const void *msg, size_t len, bool relayed)
 	deliver(p, &f);
 }
 
-/* The first frame after REAUTH_DONE that the script wants so is one of the next epoch. */
+/* If the script wants it, the first frame after REAUTH_DONE is one of the next epoch. */
 static void turn(struct peer *p)
 {
 	void *old = p->tx.key;
@@ -170,7 +171,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 	};
 	uint8_t prk0[RDMABLK_KEYSCHED_LEN], resume[RDMABLK_KEYSCHED_LEN];
 
-	/* only a resume names an export */
+	/* Only a resume names a UUID. */
 	if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME) && no_keys) {
 		memcpy(h.hello.uuid, export_find("first")->store.uuid, sizeof(h.hello.uuid));
 	} else if (h.hello.flags & htole32(RDMABLK_HELLO_RESUME)) {
@@ -179,7 +180,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 		CHECK(!rdmablk_keysched_resume(schedule, resume,
 					       export_find("first")->store.uuid, h.hello.uuid));
 	}
-	/* nor does a visit, which is nothing else, unless the script wants one that is not right */
+	/* A visit has no other flag and no export, unless the script wants a wrong one. */
 	if (!(flags & RDMABLK_HELLO_VISIT) || flags & 0x30)
 		snprintf(h.hello.export_name, sizeof(h.hello.export_name), "%s",
 			 exports[(flags >> 4) % EXPORTS]);
@@ -192,7 +193,7 @@ static void say_hello(struct peer *p, unsigned int flags, unsigned int how)
 	say(p, &h, hello_len(), false);
 }
 
-/* The MAC is right, or of another key, or of another queue pair. */
+/* The MAC is right, or made with another key or for another queue pair. */
 static void say_proof(struct peer *p, unsigned int how)
 {
 	struct rdmablk_proof proof = { .hdr = head(RDMABLK_MSG_PROOF, sizeof(proof)) };
@@ -242,7 +243,7 @@ static void say_reauth_proof(struct peer *p, unsigned int how)
 	say_sealed(p, &msg, sizeof(msg), false);
 }
 
-/* A message of a login that has been proven, or of a session */
+/* A message that follows a proven login, or one of a live session */
 static void say_something(struct peer *p, unsigned int what, unsigned int how)
 {
 	struct rdmablk_regions_get regions = {
@@ -317,7 +318,10 @@ static void say_something(struct peer *p, unsigned int what, unsigned int how)
 		say_sealed(p, msg, len, what & 0x20);
 }
 
-/* @how: from its own queue pair and address; signed for another one; or a request seen before */
+/*
+ * @how: from its own queue pair and address; signed for another queue pair; or an old
+ * request
+ */
 static void join(struct peer *p, unsigned int queue, unsigned int how)
 {
 	struct peer *d = peer_new(p->address + (how & 1));
@@ -363,7 +367,7 @@ static void log_in(unsigned int how, unsigned int flags)
 	say_something(p, 4, 0);
 }
 
-/* A data queue of a session; NULL: it has not got that many */
+/* Return: a data queue of a session; NULL if the session has fewer. */
 static struct peer *queue_of(const struct peer *p, unsigned int skip)
 {
 	for (unsigned int i = 0; i < nr_peers; i++) {
@@ -375,7 +379,7 @@ static struct peer *queue_of(const struct peer *p, unsigned int skip)
 	return NULL;
 }
 
-/* What the script says of a command, in the form that its operation has, or nearly so */
+/* Fills in a command from the script, in the form of its operation, or nearly so. */
 static size_t build_command(struct rdmablk_command *cmd, unsigned int op, unsigned int tag)
 {
 	struct rdmablk_range *range = (struct rdmablk_range *)(cmd + 1);
@@ -405,7 +409,7 @@ static size_t build_command(struct rdmablk_command *cmd, unsigned int op, unsign
 	return sizeof(*cmd) + nr * sizeof(*range);
 }
 
-/* A READ or a WRITE, with its data if it says so */
+/* A READ or a WRITE, with its data behind it if its flags say so */
 static size_t build_data(struct rdmablk_command *cmd, bool write, unsigned int tag)
 {
 	unsigned int how = next_byte(), unit = how & 0x80 ? 12 : 9;
@@ -430,13 +434,13 @@ union command {
 	uint8_t bytes[sizeof(struct rdmablk_command) + 2 * RDMABLK_MAX_TRAILER];
 };
 
-/* Bytes of the longest command that a write queue has room for */
+/* Return: length of the longest command for which a write queue has room, bytes. */
 static size_t longest(void)
 {
 	return no_cache ? sizeof(struct rdmablk_command) + STAGED_TRAILER : CMDQ_BYTES;
 }
 
-/* A command on a write queue; on a read queue it is a mistake. */
+/* Sends a command on a write queue; on a read queue this breaks the protocol. */
 static void say_command(struct peer *p, unsigned int where, const union command *msg, size_t len)
 {
 	const struct rdmablk_command *cmd = &msg->cmd;
@@ -448,7 +452,7 @@ static void say_command(struct peer *p, unsigned int where, const union command 
 		return;
 	len = (size_t)((int)len + change.longer);
 	change.longer = 0;
-	/* The queue takes no longer message. */
+	/* The receives of the queue have no room for a longer message. */
 	if (len > longest() ||
 	    !world_receive(conn_of_peer(d)->pair, msg, len, IBV_WC_SUCCESS, NULL))
 		return;
@@ -463,7 +467,7 @@ static void say_command(struct peer *p, unsigned int where, const union command 
 	};
 }
 
-/* What a write queue gets: a command; for an uncached file perhaps one with data */
+/* Sends a command on a write queue; for an uncached file perhaps one with data. */
 static void command(struct peer *p, unsigned int where, unsigned int what, bool data)
 {
 	union command msg = { 0 };
@@ -474,7 +478,10 @@ static void command(struct peer *p, unsigned int where, unsigned int what, bool 
 	say_command(p, where, &msg, len);
 }
 
-/* A WRITE whose data is in the slot: it has the tag that follows, and its next generation. */
+/*
+ * A WRITE without a command, with its data in the slot, by the next tag and its next
+ * generation
+ */
 static void implied(struct peer *p, unsigned int where, unsigned int what)
 {
 	uint32_t at = next_byte() | (what & 8 ? 0x3fffff00 : 0), len = next_byte() << 9;
@@ -500,7 +507,7 @@ static void implied(struct peer *p, unsigned int where, unsigned int what)
 }
 
 /*
- * What happens to connections, keys and time
+ * Events of connections, keys and time
  */
 
 static void connection_event(struct peer *p, unsigned int what)
@@ -515,7 +522,7 @@ static void connection_event(struct peer *p, unsigned int what)
 
 	if (!conn)
 		return;
-	/* A WRITE WITH IMMEDIATE has a length, and no message of its own. */
+	/* A WRITE WITH IMMEDIATE has a length, but no message. */
 	if (what >= 0xe0 && conn->pair && !conn->queue)
 		world_receive_as(IBV_WC_RECV_RDMA_WITH_IMM, conn->pair, NULL, (what & 0x1f) * 8,
 				 IBV_WC_SUCCESS, NULL);
@@ -637,7 +644,7 @@ static void step_of(struct peer *p, unsigned int what, unsigned int a, unsigned 
 	}
 }
 
-/* The daemon, or an export, is about to end. */
+/* Tells the daemon, or an export, to end. */
 static void begin_end(unsigned int how, unsigned int ms)
 {
 	const struct export *only = how & 1 ? export_find("first") : NULL;
@@ -662,13 +669,13 @@ static void grow(unsigned int to)
 	session_resized(e);
 }
 
-/* Of version 2, and of those who have keys */
+/* Steps of version 2, and of hosts with keys */
 static bool needs_keys(unsigned int what)
 {
 	return what == 6 || what == 7 || what == 10;
 }
 
-/* A data queue has connection events; the rest is its owner's. */
+/* A data queue only has connection events; other steps are its owner's. */
 static struct peer *peer_for(unsigned int who, unsigned int what)
 {
 	struct peer *p = peers[who % nr_peers];
@@ -676,7 +683,7 @@ static struct peer *peer_for(unsigned int who, unsigned int what)
 	return what != 9 && p->owner ? p->owner : p;
 }
 
-/* WHAT, WHO, and two bytes more */
+/* A step: WHAT, WHO, and two more bytes */
 static void step(void)
 {
 	unsigned int first = next_byte(), what = first % 18, who = next_byte();
@@ -798,7 +805,7 @@ static const char *path_of(const char *name)
 	return p;
 }
 
-/* The same key in each run, so that an input does the same. */
+/* The keys are the same in each run, so that an input does the same in each run. */
 static const char *make_key(unsigned int n, const char *name)
 {
 	const char *path = path_of(name);
@@ -867,7 +874,7 @@ static void setup(void)
 	CHECK(!cfg.errors);
 	CHECK(!session_init(nothing));
 	quota_init(&cfg);
-	/* Runs come one after the other, and the clock does not go on between them. */
+	/* Runs follow one another, and the clock does not advance between them. */
 	cfg.login_rate = 1000000;
 	quota_rate_init(&cfg);
 	CHECK(!export_open_all(&cfg));

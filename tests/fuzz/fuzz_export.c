@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Words of the daemon's command line: the first byte of the input chooses what the
- * rest is, --export or one of the kinds of values.
+ * Words of the daemon's command line. The first byte of the input chooses what the rest is:
+ * an --export, or one of the kinds of values.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void spec(const char *text)
 	config_free(&cfg);
 }
 
-/* A value that is formatted and parsed again is the same. */
+/* A value that is formatted and parsed again stays the same. */
 static void uuid(const char *text)
 {
 	uint8_t first[RDMABLK_ID_LEN], second[RDMABLK_ID_LEN];

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A target against the module's login, its control queue and its reauthentication: the input
- * is a script of what the target and others on its network do, four bytes a step. The harness
- * has the key, so that it seals what the script says; the script changes messages before or
- * after that, repeats and loses them, accepts queues as a stranger, and closes. A model beside
- * it knows which messages only the target can have sent. The module may believe no others, and
- * may keep no key longer than it needs it. A script that begins with OPEN is one of version 1,
- * which believes everybody.
+ * A target against the module's login, its control queue and its reauthentication. The
+ * input is a script of what the target and others on its network do, four bytes a step. The
+ * harness has the key, so it can seal the script's messages. The script changes messages
+ * before or after sealing, repeats and loses them, accepts queues as a stranger, and
+ * closes. A model knows which messages only the target can have sent. The module may
+ * believe no other messages, and may keep no key longer than it needs it. A script that
+ * begins with OPEN is one of version 1, in which the module believes every sender.
  */
 #include "initiator_world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define OPEN		0xff	/* first byte of a script for a disk without a key */
-#define LOGINS		3	/* of one input, at most */
+#define LOGINS		3	/* at most, for one input */
 
 /**
  * struct frame - a message on its way to the module
  * @len: bytes of @bytes
- * @seq: its number; @epoch: of its keys
- * @sealed: by the target, with the keys of the session
- * @intact: nobody has changed it after that
- * @bytes: as sent
- * @plain: what is sealed
+ * @seq: its number; @epoch: epoch of its keys
+ * @sealed: the target has sealed it with the keys of the session
+ * @intact: the bytes have not been changed since
+ * @bytes: the bytes as sent
+ * @plain: the contents before sealing
  */
 struct frame {
 	size_t len;
@@ -36,9 +36,9 @@ struct frame {
 #include "script_target.h"
 
 /*
- * The target. tx, rx: its ends of the control queue; expected: what the module waits for;
- * first: of the regions that it wants; honest: so many answers are right, whatever the
- * script is; staged: its export is
+ * The target. tx, rx: its ends of the control queue; expected: the message that the module
+ * waits for; first: first region that the module asks for; honest: that many next answers
+ * are right, whatever the script says; staged: its export is staged
  */
 static struct {
 	struct crypt_target end;
@@ -56,14 +56,14 @@ static struct {
 } target;
 
 /*
- * The model. challenged: with a CHALLENGE that is the target's to the last byte; opens: the
- * module has the keys; epoch, seq: of the next frame that it may take; announced: the next
- * epoch may begin; granted: GRANT has come as such a frame; closed: so has CLOSE, for this
- * reason; told: so has EVENT, bit by bit; right: queues that the target itself has accepted.
- * Of all connections: errors; logins; full: times that such a CLOSE, or the adapter of this
- * host, has said that there is no room for queues; fences: there was a GRANT or a CLOSE
- * since the session was live; said: reason of the last CLOSE since the last HELLO; word: the
- * same of a live session
+ * The model. challenged: the module has got the target's point; opens: the module has the
+ * keys; epoch, seq: of the next frame that it may accept; announced: the next epoch may
+ * begin; granted: GRANT was such a frame; closed: reason of a CLOSE that was such a frame;
+ * told: events that were such frames, a bit each; right: queues that the target itself has
+ * accepted. Over all connections: errors, logins: their numbers; full: how often such a
+ * CLOSE, or the adapter of this host, reported no room for queues; fences: a GRANT or a
+ * CLOSE was such a frame since the session was live; said: reason of the last such CLOSE
+ * since the last HELLO; word: the same of a live session
  */
 static struct {
 	bool challenged, opens, announced, granted, live;
@@ -132,7 +132,7 @@ static void short_of_room(void)
 	model.full++;
 }
 
-/* GRANT was the target's, each queue is, and the target has said nothing to the contrary. */
+/* GRANT and the accept of each queue were the target's, and it has not closed since. */
 static void went_live(void)
 {
 	const struct rdmablk_wire_grant *g = &session->login.offer.grant;
@@ -199,7 +199,7 @@ static void proof_comes(const void *msg, size_t len)
 	target.expected = RDMABLK_MSG_GRANT;
 	if (open_world)
 		return;
-	/* It is right: both ends have the key, and the same messages. */
+	/* PROOF must be right: both ends have the key, and the same messages. */
 	assert_int_equal(crypt_target_proof(&target.end, proof->mac), 0);
 	rdmablk_sealed_init(&target.tx, &crypto_sealed,
 			    crypto_cipher(target.end.keys.t2i, true));
@@ -257,7 +257,7 @@ static void sealed_comes(const u8 *msg, size_t len)
 	}
 }
 
-/* Nothing that is not sealed leaves after PROOF, unless the keys of the two sides differ. */
+/* After PROOF every message must be sealed, unless the two sides have different keys. */
 static void target_got(const void *msg, size_t len)
 {
 	u8 plain[RDMABLK_CTRL_MSG_MAX] __aligned(8);
@@ -307,7 +307,7 @@ static void target_asked(struct rdmablk_queue *q, const struct rdmablk_cm_reques
 }
 
 /*
- * What the target, and others, send
+ * Messages of the target, and of others
  */
 
 static bool is_next(const struct frame *f)
@@ -316,7 +316,7 @@ static bool is_next(const struct frame *f)
 	       (f->epoch == model.epoch || (model.announced && f->epoch == model.epoch + 1));
 }
 
-/* A message that only the target can have sent */
+/* The module may accept this frame, because only the target can have sent it. */
 static void takes(const struct frame *f)
 {
 	const struct rdmablk_close *c = (const void *)f->plain;
@@ -364,7 +364,7 @@ static void arrives(const struct frame *f)
 	wc.wr_cqe->done(&cq, &wc);
 	if (next || !opens)
 		return;
-	/* It has ended the session, and has had no other effect. */
+	/* Any other message must end the session, and have no other effect. */
 	assert_int_equal(model.errors, errors + 1);
 	assert_int_equal(s->login.trusted, was.trusted);
 	assert_int_equal(s->outage.trusted, out.trusted);
@@ -420,7 +420,10 @@ static void say_challenge(void)
 	was = ch;
 	change_before((u8 *)&ch, sizeof(ch));
 	if (target.expected == RDMABLK_MSG_CHALLENGE) {
-		/* As the module gets it: what may differ is the point, and so the keys. */
+		/*
+		 * Both sides hash CHALLENGE as the module gets it, so only a changed point
+		 * changes the keys.
+		 */
 		model.challenged = !memcmp(was.point, ch.point, sizeof(ch.point));
 		crypt_target_challenge(&target.end, &ch, sizeof(ch));
 		target.expected = RDMABLK_MSG_PROOF;
@@ -443,7 +446,7 @@ static void say_reauth_challenge(void)
 		crypt_target_challenge(&target.end, &ch, sizeof(ch));
 		target.expected = RDMABLK_MSG_REAUTH_PROOF;
 	}
-	/* Sealed, it is the target's as it is. */
+	/* A sealed message is the target's, so it is not changed before sealing. */
 	change.before = false;
 	say_sealed(&ch, sizeof(ch), false);
 }
@@ -465,7 +468,7 @@ static void say_done(void)
 	say_sealed(&done, sizeof(done), false);
 }
 
-static u8 epoch;	/* changes that of GRANT; 0: the store has not started again */
+static u8 epoch;	/* changes the epoch of GRANT; 0: the same epoch */
 
 static void grant(struct rdmablk_grant *g)
 {
@@ -493,7 +496,7 @@ static void limits(void *msg)
 		(open_world ? msg_limits : msg_limits2)(msg);
 }
 
-/* The message that the module waits for, or another one; @how: 1: lost, 2: not sealed */
+/* The message that the module waits for, or another one. @how: 1: lost, 2: not sealed */
 static void answer(u16 type, unsigned int how)
 {
 	u8 msg[RDMABLK_CTRL_MSG_MAX] __aligned(8) = { };
@@ -567,8 +570,8 @@ static void say_close(unsigned int how, u16 reason)
 }
 
 /*
- * A queue gets its outcome. The accept is right, or of another queue pair, or for another
- * request, or changed, or there is a refusal.
+ * A queue is accepted or refused. An accept is right, or of another queue pair, or for
+ * another request, or changed.
  */
 static void accept_queue(struct rdmablk_queue *q, unsigned int how, unsigned int with)
 {
@@ -601,7 +604,7 @@ static void accept_queue(struct rdmablk_queue *q, unsigned int how, unsigned int
 	world_outcome(q, ret ? -EPROTO : 0, "accepted");
 }
 
-/* The next queue that waits for an outcome */
+/* Return: the next queue that waits for an accept or reject */
 static struct rdmablk_queue *waiting(unsigned int skip)
 {
 	struct rdmablk_queue *last = NULL;
@@ -643,17 +646,17 @@ static bool act_honestly(void)
 	return true;
 }
 
-/* What an administrator has asked for, and what there is to lose */
+/* Sets the administrator's options, and whether data is unflushed. */
 static void set_options(unsigned int b)
 {
-	if (!session->path.hwq)		/* these are made for the disk */
+	if (!session->path.hwq)		/* fixed when the disk is made */
 		session->opt.poll_queues = b & 1;
 	session->opt.ordered = b & 2;
 	session->accept_loss = b & 4;
 	session->path.unflushed = b & 8;
 }
 
-/* What happens to the module without a message */
+/* Events of the module that are not messages */
 static void befall(unsigned int a, unsigned int b)
 {
 	switch (a) {
@@ -770,9 +773,9 @@ static void check(void)
 	assert_true(!s->lock.held && !s->ctrl.tx_lock.lock.held && !s->ctrl.rx_lock.held);
 	if (open_world)
 		return;
-	/* Nobody but the target can take queues from a disk, */
+	/* Only the target, or this host's adapter, can reduce the disk's queues. */
 	assert_true(s->most_queues == s->nr_queues || model.full);
-	/* end it for good, or let writes be sent again. */
+	/* Only the target can fail the disk for good, or let held writes be sent again. */
 	assert_true(!s->login.trusted || model.granted || s->login.trusted == model.said);
 	assert_true(!s->outage.trusted || s->outage.trusted == model.word);
 	assert_true(!s->outage.fenced || model.fences);
@@ -785,7 +788,7 @@ static void no_secret_stays(void)
 	assert_false(crypt_is_secret((u8 *)&session->auth.secret, sizeof(session->auth.secret)));
 }
 
-/* The target forgets the connection, too, and so does the model. */
+/* Target and model forget the connection, too. */
 static void connection_gone(void)
 {
 	unsigned int honest = target.honest;
@@ -805,7 +808,7 @@ static void connection_gone(void)
 	assert_int_equal(objects, 0);
 }
 
-/* The connection ends, as recovery.c ends it. */
+/* Ends the connection in the order of recovery.c. */
 static void take_down(void)
 {
 	struct rdmablk_session *s = session;
@@ -832,7 +835,7 @@ static void log_in(unsigned int how)
 
 	if (model.logins++ == LOGINS)
 		return;
-	/* With a target that only says what is right the first login succeeds. */
+	/* With a target that sends only right messages the first login succeeds. */
 	easy = how >> 2 > 12 && !s->resume && !shortage && !cq_shortage && !sends_fail &&
 	       !change.before && !change.after && !change.longer && !take_ret && !mac_ret &&
 	       !epoch;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Texts of keys. A text that is accepted is the one that its key has, and a refusal has a
- * reason and leaves no key behind. An input that begins with 'k' is not a text but a name
- * and a key, so that checksums are right; its second byte chooses a byte of the text that is
- * changed.
+ * Texts of keys. An accepted text is the canonical text of its key. A refusal has a reason
+ * and leaves no key behind. An input that begins with 'k' is a name and a key instead of a
+ * text, so that checksums are right; its second byte chooses a byte of the text to change.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Returns whether the text was accepted; no byte behind it may be looked at. */
+/* Return: whether the text was accepted. The parser may not read bytes behind it. */
 static bool parse(struct key_file *key, const void *data, size_t size)
 {
 	static const uint8_t nothing[KEY_FILE_SECRET_LEN];
@@ -43,7 +42,7 @@ static bool parse(struct key_file *key, const void *data, size_t size)
 	return ok;
 }
 
-/* A byte that is changed behind the name is noticed, also in the key. */
+/* A changed byte behind the name, also one of the key, is noticed. */
 static void change(struct key_file *key, const uint8_t *data, size_t size)
 {
 	char text[KEY_FILE_TEXT_LEN];

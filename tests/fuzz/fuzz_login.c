@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a hostile initiator can say: the first byte of the input chooses a check of
- * target/wire/wire.c or wire_data.c and a version, the rest is the message, as it is when its
- * frame is open. What HELLO asks for and gets, the other end's parser must take. What a
- * command asks for must be inside the export; one that the initiator makes comes out as it
- * went in.
+ * Messages of a hostile initiator. The first byte of the input chooses a check of
+ * target/wire/wire.c or wire_data.c and a version; the rest is the message, after its frame
+ * was opened. What HELLO asks for and gets, the initiator's parser must accept. The range
+ * of a command must be inside the export. A command that the initiator packs comes out the
+ * same.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static void message(const void *msg, size_t len, uint16_t version)
 	if (wire_check_head(msg, len, version, &type))
 		return;
 	check(type && len <= RDMABLK_CTRL_MSG_MAX);
-	/* A frame holds no frame, and version 1 has no frames. */
+	/* A frame contains no frame, and version 1 has no frames. */
 	check(type != RDMABLK_MSG_SEALED);
 	check(type < RDMABLK_MSG_SEALED || type > RDMABLK_MSG_REAUTH_DONE ||
 	      version == RDMABLK_VERSION_PROVEN);
@@ -114,7 +114,7 @@ static void message(const void *msg, size_t len, uint16_t version)
 	case RDMABLK_MSG_CLOSE:
 		wire_check_close(msg, len, &reason);
 		break;
-	/* what the session reads of these without a check of its own */
+	/* The session reads these fields without a check of its own. */
 	case RDMABLK_MSG_PROOF:
 		check(len == sizeof(struct rdmablk_proof));
 		break;
@@ -175,7 +175,7 @@ static void command(const void *msg, size_t len, const struct wire_scope *scope)
 	}
 }
 
-/* A WRITE without a command: immediate data, length, tag, and the tag's last generation */
+/* A WRITE without a command: immediate data, length, tag, and the tag's previous generation */
 static void implied(const void *msg, size_t len)
 {
 	struct wire_data last = { 0 }, d;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * connect= strings: whatever the text, each element is accepted whole or refused with
- * a reason, and the list ends.
+ * connect= strings: whatever the text is, each element is accepted as a whole or refused
+ * with a reason, and parsing ends.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>

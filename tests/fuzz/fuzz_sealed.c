@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What reaches the receiver of sealed frames: the input is a script that delivers frames of
- * the sender, changed, cut, extended, in any order, with a forged head, or bytes of its own.
- * The harness has the keys. Only the next frame, unchanged, may be taken; whatever else
+ * The receiver of sealed frames. The input is a script that delivers frames of the sender:
+ * in any order, changed, cut, extended, with a forged header, or bytes of its own. The
+ * harness has the keys. Only the next frame, unchanged, may be accepted; anything else that
  * arrives changes nothing.
  */
 #include <linux/kernel.h>
@@ -73,7 +73,7 @@ static void setup(void)
 	}
 }
 
-/* A frame in its place and with the right key, of a length that no message has */
+/* A frame in its place and with the right key, but of a length that no message has */
 static size_t seal_wrong_length(uint8_t *bytes, unsigned int n)
 {
 	unsigned int len = n < RDMABLK_SEALED_MIN ? n : RDMABLK_SEALED_MAX + 1 + n % 400;
@@ -94,7 +94,7 @@ static size_t seal_wrong_length(uint8_t *bytes, unsigned int n)
 	return len + RDMABLK_SEALED_EXTRA;
 }
 
-/* Whether these bytes are what the receiver waits for */
+/* Whether these bytes are the frame that the receiver waits for */
 static bool is_next(const uint8_t *bytes, size_t len)
 {
 	if (rx.seq >= FRAMES || (rx.seq == FIRST && !rx.next))
@@ -102,7 +102,7 @@ static bool is_next(const uint8_t *bytes, size_t len)
 	return len == frame_len[rx.seq] && !memcmp(bytes, frame[rx.seq], len);
 }
 
-/* In memory of just that size, so that the sanitizer sees what is read or written beyond */
+/* In a buffer of exactly that size, so that the sanitizer sees accesses beyond it */
 static void deliver(const uint8_t *bytes, size_t len, size_t room)
 {
 	struct rdmablk_sealed before = rx;
@@ -148,12 +148,12 @@ static void step(struct script *s)
 	case 2:	/* another length */
 		len = next_length(s);
 		break;
-	case 3:	/* another length that its head knows of */
+	case 3:	/* another length, also in its header */
 		len = next_length(s);
 		bytes[2] = len & 0xff;
 		bytes[3] = len >> 8;
 		break;
-	case 4:	/* the head of the next frame, but for its length */
+	case 4:	/* the header of the next frame, except its length */
 		memcpy(bytes, frame[next], RDMABLK_SEALED_HEAD_LEN);
 		memcpy(bytes + 2, frame[i] + 2, 2);
 		break;

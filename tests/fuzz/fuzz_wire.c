@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a hostile target can say: the first byte of the input chooses a parser of
- * kernel/wire.c or wire_data.c, its highest bit version 2, the rest is the message. What a
- * parser accepts must be usable.
+ * Messages of a hostile target. The first byte of the input chooses a parser of
+ * kernel/wire.c or wire_data.c; its highest bit means version 2; the rest is the message.
+ * The results of an accepted message must be usable.
  */
 #include <linux/kernel.h>
 #include <stdlib.h>
@@ -91,7 +91,7 @@ static void limits(const void *buf, size_t len, const struct rdmablk_wire_grant 
 	check(l.slot_iova + slots <= (unsigned __int128)1 << 64);
 }
 
-/* Its tag is what commands are found by. */
+/* The tag is the index of the command. */
 static void imm(const void *buf, size_t len)
 {
 	struct rdmablk_wire_imm out;
@@ -104,7 +104,7 @@ static void imm(const void *buf, size_t len)
 		check(out.tag < MSG_CMDS);
 }
 
-/* None more than there are. */
+/* Not more regions than there are. */
 static void answers(const void *buf, size_t len)
 {
 	struct rdmablk_answers out;
@@ -122,7 +122,7 @@ static void event(const void *buf, size_t len)
 		check(out.value && out.value <= RDMABLK_MAX_SIZE && !(out.value % 512));
 }
 
-/* HELLO of version 2 offers one of each thing, and CHALLENGE can choose nothing else. */
+/* HELLO of version 2 offers one choice of each kind, so CHALLENGE can choose nothing else. */
 static void challenge2(const void *buf, size_t len)
 {
 	struct rdmablk_wire_challenge out;

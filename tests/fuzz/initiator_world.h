@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The module's login, control queue and reauthentication with the kernel, the adapter and
- * rdma_cm as fakes. Whatever waits lets the target act until what is waited for has come, or
- * the target has nothing more to say; then time passes.
+ * The module's login, control queue and reauthentication, with a fake kernel, adapter and
+ * rdma_cm. Whenever the module waits, the target acts until the awaited thing has come or
+ * the target has nothing more to send; then time passes.
  *
- * The harness defines what is called from here:
+ * The harness defines these functions, which are called from here:
  *
  *	target_acts()	one thing happens at the target; false: nothing does
  *	target_asked()	a connection request has come for a data queue
@@ -96,14 +96,14 @@ static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct ib_cq cq;
 static struct rdmablk_session *session;
 static bool open_world;		/* the disk has no key: all is version 1 */
-static int mac_ret;		/* what the MACs of version 1 are like */
-static unsigned int shortage;	/* there is no room for the queue pair of that number */
+static int mac_ret;		/* result of checking the MACs of version 1 */
+static unsigned int shortage;	/* no room for the queue pair of that number */
 static unsigned int cq_shortage;	/* nor for the completion queue of that number */
 static unsigned int sends_fail;	/* so many sends fail */
 static u32 next_qpn;
 static int objects;		/* queue pairs, completion queues, domains */
 
-/* Receives that are posted, and sends that have not completed, of the control queue */
+/* Posted receives, and sends that have not completed, of the control queue */
 static struct ib_cqe *recvs[RDMABLK_CTRL_RECVS], *sends[RDMABLK_CTRL_TXS];
 static unsigned int nr_recvs, nr_sends;
 
@@ -206,7 +206,7 @@ static int ib_post_send(struct ib_qp *of, const struct ib_send_wr *wr, void *bad
 	return 0;
 }
 
-/* The sends that were posted complete. */
+/* The posted sends complete. */
 static void world_sent(void)
 {
 	while (nr_sends) {
@@ -219,7 +219,7 @@ static void world_sent(void)
 	}
 }
 
-/* Return: the oldest receive, which is not posted any more; NULL: there is none */
+/* Takes the oldest posted receive. Return: NULL if there is none. */
 static struct ib_cqe *take_receive(void)
 {
 	struct ib_cqe *first = recvs[0];
@@ -295,7 +295,7 @@ int rdmablk_queue_create_qp(struct rdmablk_queue *q, struct ib_pd *pd, struct ib
 	(void)pd;
 	(void)of;
 	(void)sge;
-	/* Memory of this host: the target's word may not make it large. */
+	/* The target's values may not make this host allocate a lot of memory. */
 	assert_in_range(send_slots, 1, 1 << 12);
 	assert_in_range(nr, 0, 1 << 12);
 	if (shortage && !--shortage) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The input of a fuzzer of dialogues is a script. A step of it may say how the next message is
- * changed. The fuzzer has defined struct frame before, with @bytes, @len and @intact.
+ * The input of a fuzzer of dialogues is a script. A step of it may tell how the next
+ * message is changed. The fuzzer must define struct frame first, with @bytes, @len and
+ * @intact.
  */
 #ifndef SCRIPT_H
 #define SCRIPT_H
@@ -16,7 +17,7 @@ static struct {
 	size_t left;
 } script;
 
-/* The next message is changed: before it is sealed, after that, or in its length. */
+/* How the next message is changed: before it is sealed, after that, or in its length. */
 static struct {
 	bool before, after;
 	unsigned int before_at, after_at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Messages that a scripted target sends to its one peer: unsealed ones, and frames that it has
- * sent before. The fuzzer defines arrives().
+ * Messages that a scripted target sends to its only peer: unsealed ones, and frames that it
+ * has sent before. The fuzzer defines arrives().
  */
 #ifndef SCRIPT_TARGET_H
 #define SCRIPT_TARGET_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * seeds DIR: writes a valid message of each kind to DIR/wire and DIR/login, in the
- * form that the fuzzers take them, and scripts to DIR/dialog, DIR/initiator and DIR/client.
- * DIR must exist; these directories in it are made.
+ * seeds DIR: writes a valid message of each kind to DIR/wire and DIR/login, in the format
+ * of these fuzzers, and scripts to DIR/dialog, DIR/initiator and DIR/client. DIR must
+ * exist; these directories in it are made.
  */
 #include <linux/kernel.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void write_wire(void)
 		{ "imm", msg_imm, sizeof(uint32_t) },
 		{ "resize", msg_resize, sizeof(struct rdmablk_event_msg) },
 	};
-	/* The parser is that of version 1 with the highest bit. */
+	/* The parser of version 1, with the highest bit set. */
 	static const struct {
 		const char *name;
 		void (*build)(void *msg);
@@ -210,7 +210,7 @@ static void write_scripts(const char *fuzzer, const struct script *list, size_t 
 		write_seed(fuzzer, list->name, list->bytes[0], list->bytes + 1, list->len - 1U);
 }
 
-/* Each a login, and what may follow or precede it; fuzz_dialog.c has the steps. */
+/* Each script is a login with steps before or after it; fuzz_dialog.c has the steps. */
 static void write_dialog(void)
 {
 	static const struct script list[] = {
@@ -287,7 +287,7 @@ static void write_dialog(void)
 	write_scripts("dialog", list, ARRAY_SIZE(list));
 }
 
-/* Each command is a step, who, the queue, operation and tag, and what it says. */
+/* Each command is a step: WHO, the queue, operation and tag, and the fields of the command. */
 static void write_commands(void)
 {
 	static const struct script list[] = {
@@ -459,9 +459,9 @@ static void write_initiator(void)
 }
 
 /*
- * The first byte says how many answers of the login are right, the second one what is short;
- * fuzz_client.c has the steps. What the user asks for is a byte, with how many answers of that
- * are right, and a value.
+ * The first byte is the number of right answers in the login, the second one the call that
+ * is short of room; fuzz_client.c has the steps. What the user asks for is a byte, which
+ * also has the number of right answers to it, and a value.
  */
 #define LIST(right)	((right) << 3)
 #define PING(right)	((right) << 3 | 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The I/O of an uncached file, for target_world.h. There is no file: a READ fills its buffer, a
- * WRITE reads its own, and other operations do nothing. Each ends when the harness lets jobs
- * run, and fails when the harness says so. The harness defines io_begins().
+ * The I/O of an uncached file, for target_world.h, without a file. A READ fills its buffer,
+ * a WRITE reads its buffer, and other operations do nothing. Each I/O ends when the harness
+ * lets jobs run, and fails when the harness wants it to. The harness defines io_begins().
  */
 #ifndef STAGED_WORLD_H
 #define STAGED_WORLD_H
@@ -36,7 +36,7 @@ void staged_begin(struct staged_io *io)
 	TAILQ_INSERT_TAIL(&ios, io, entry);
 }
 
-/* The adapter and the CPU use the same memory, and a sanitizer sees what the CPU does. */
+/* The adapter and the CPU use the same memory. The sanitizer checks the CPU's accesses. */
 static void touch(struct staged_io *io)
 {
 	uint8_t sum = 0;
@@ -63,7 +63,7 @@ static bool io_step(void)
 	return true;
 }
 
-/* All of them end, so that their answers go together. */
+/* All I/Os end together, so that their answers can be sent in a list. */
 static bool io_settle(void)
 {
 	bool any = false;
@@ -90,7 +90,7 @@ void staged_file_exit(struct staged_file *sf)
 	abort();
 }
 
-/* The store becomes an uncached file, or is memory again. There must be no session. */
+/* Makes the store an uncached file, or memory again. There must be no session. */
 static void store_changes(struct store *store, bool to_uncached)
 {
 	static void *memory;

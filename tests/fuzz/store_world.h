@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Store threads in one thread, for target_world.h: what is submitted is done when the harness
- * lets jobs run. And a kind of store for them, memory that has all that commands can ask for:
- * a cache, which loses nothing and fails when the harness says so.
+ * Store threads, all in this thread, for target_world.h. Submitted operations are done when
+ * the harness lets jobs run. And a store for them: memory with all that commands can ask
+ * for. It has a cache, which loses nothing and fails when the harness wants it to.
  */
 #ifndef STORE_WORLD_H
 #define STORE_WORLD_H
@@ -16,7 +16,7 @@
 #define STORE_GRANULE	4096
 #define STORE_BYTES	(1U << 20)
 
-/* flush, rest: to be done; over: cancelled before they were begun */
+/* flush, rest: operations to do; over: operations that were cancelled before they began */
 struct store_thread {
 	struct store *store;
 	struct store_works flush, rest, over;
@@ -70,7 +70,7 @@ void store_thread_wake(struct store_thread *t)
 	(void)t;
 }
 
-/* They end with the process. */
+/* The fake threads end with the process. */
 void store_thread_stop(struct store *store)
 {
 	(void)store;
@@ -87,7 +87,7 @@ static bool store_over(struct store_works *works)
 	return true;
 }
 
-/* One thing happens in a store thread; false: none has anything to do. */
+/* Does one operation of a store thread; false if there is none. */
 static bool store_step(void)
 {
 	struct store_works works = TAILQ_HEAD_INITIALIZER(works);
@@ -117,7 +117,7 @@ static bool store_step(void)
 }
 
 /*
- * The kind
+ * The store
  */
 
 static const struct store_ops *store_was;	/* that of memory */
@@ -149,7 +149,7 @@ static unsigned int store_work(struct store *store, struct store_work *w, uint64
 		abort();
 	if (store_has_failed())
 		return RDMABLK_R_STORE_IO;
-	/* There is no memory for what it has grown by. */
+	/* A store that has grown still has only the memory of its old size. */
 	return offset + bytes > STORE_BYTES ? RDMABLK_OK :
 	       store_was->work(store, w, offset, bytes);
 }
@@ -166,7 +166,7 @@ static void store_flush(struct store *store, struct store_works *works)
 	}
 }
 
-/* Before it has a session */
+/* To be called before there is a session */
 static void store_becomes(struct store *store)
 {
 	store_was = store->ops;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A daemon in one thread: the event loop, the workers, the adapter and librdmacm are fakes, and
- * the commands thread of an export is this one. Time passes when the harness says so. The harness
- * sees every message that the daemon sends, decides what arrives, and may hold back jobs,
- * completions of sends and messages.
+ * A daemon in one thread. The event loop, the workers, the adapter and librdmacm are fakes,
+ * and this thread is also the commands thread of an export. Time passes when the harness
+ * lets it. The harness sees every message that the daemon sends, decides what arrives, and
+ * may hold back jobs, completions of sends, and messages.
  *
  * The harness defines struct peer, with at least
  *
@@ -44,7 +44,7 @@
 #define QPN_TARGET	0x500	/* of the daemon's first queue pair */
 #define WRS		256	/* completions of a queue, at most */
 
-/* @cond: what must hold, whatever the input is */
+/* @cond: must hold, whatever the input is */
 #define CHECK(cond)								\
 	do {									\
 		if (!(cond)) {							\
@@ -174,7 +174,7 @@ void worker_submit(struct job *job)
 	world.jobs++;
 }
 
-/* For the threads of staged stores, which there are none of */
+/* For threads of staged stores, of which there are none here */
 void worker_init(struct worker *w, const char *name, unsigned int threads)
 {
 	(void)w;
@@ -224,7 +224,7 @@ struct fake_cq {
 	bool armed;
 };
 
-/* Of a lane, with one completion queue; that of the device has no events */
+/* A completion queue of a lane, or of the device, which has no events */
 struct fake_channel {
 	struct ibv_comp_channel ibv;
 	struct ibv_cq *cq;
@@ -280,7 +280,7 @@ static void world_complete(struct ibv_cq *ibv, const struct ibv_wc *wc, struct p
 		channel_event(ibv->channel);
 }
 
-/* The message that was polled before has been handled. */
+/* The message of the previous poll has been handled by now. */
 static void world_handled(struct fake_cq *cq)
 {
 	struct peer *p = cq->handled;
@@ -332,7 +332,7 @@ static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv
 
 static struct peer *peer_of_id(struct rdma_cm_id *id);
 
-/* Sends that are not signalled complete without a word. */
+/* Unsignalled sends complete without a completion. */
 static int post_answers(struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
 	for (; wr; wr = wr->next) {
@@ -663,7 +663,7 @@ int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len)
 }
 
 /*
- * The commands thread: this one, so that a run is repeated to the letter
+ * The commands thread is this thread, so that a run can be repeated exactly
  */
 
 static struct iothread_pool *world_pool;
@@ -712,7 +712,7 @@ static bool lane_step(void)
 	return more || world.events_taken != taken;
 }
 
-/* What the thread asks the loop for; false: nothing */
+/* Return: false if the thread has no request for the loop. */
 static bool inbox_step(void)
 {
 	struct loop_notes *notes = world_pool ? &world_pool->inbox.notes : NULL;
@@ -725,7 +725,10 @@ static bool inbox_step(void)
 	return true;
 }
 
-/* A worker waits for the thread; with messages held back the thread does not answer in time. */
+/*
+ * A worker waits for the thread. While messages are held back, the thread does not answer
+ * in time.
+ */
 int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock,
 			   const struct timespec *until)
 {
@@ -774,10 +777,10 @@ void iothread_put_buffer(struct iothread *t, unsigned int place)
 }
 
 /*
- * What the harness calls
+ * Functions for the harness
  */
 
-/* Everything happens that can happen now. */
+/* Runs everything that can run now. */
 static void world_settle(void)
 {
 	struct loop_task *task;
@@ -807,7 +810,7 @@ static void world_settle(void)
 	}
 }
 
-/* Time passes; the timers that it is time for expire. */
+/* Lets time pass; due timers expire. */
 static void world_advance(int64_t ms)
 {
 	int64_t until = world_ms + ms;
@@ -823,7 +826,10 @@ static void world_advance(int64_t ms)
 	world_ms = until;
 }
 
-/* A message, or a completion in its place, on the queue pair. Return: false: no receive. */
+/*
+ * Delivers a message, or a completion in its place, to the queue pair. Return: false if it
+ * has no receive.
+ */
 static bool world_receive_as(enum ibv_wc_opcode opcode, struct ibv_qp *ibv, const void *msg,
 			     size_t len, enum ibv_wc_status status, struct peer *from)
 {
