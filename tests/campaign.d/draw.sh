@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Which fault is number n of a seed: the same one, whenever, wherever and after
-# whichever others it is drawn. Source it after lib/faults.sh.
+# Draws fault number n of a seed: always the same one, whichever others were drawn before.
+# Source it after lib/faults.sh.
 
 # draw N: sets DRAWN to one of 0..N-1 (splitmix64)
 draw() {
@@ -15,8 +15,8 @@ draw() {
 	DRAWN=$((((z ^ (z >> 31 & 0x1ffffffff)) & 0x7fffffffffffffff) % $1))
 }
 
-# draw_kinds: the first words of the table, each once, whatever it has of each; and
-# some more of what happens most
+# draw_kinds: sets KINDS to the first words of the table, each once, however many lines have it;
+# frequent kinds of faults are there more often
 draw_kinds() {
 	local line kind seen=' '
 
@@ -31,7 +31,7 @@ draw_kinds() {
 	done
 }
 
-# draw_fault USED: one that takes nothing of USED; sets FAULT and USES
+# draw_fault USED: draws a fault that needs nothing of USED; sets FAULT and USES
 draw_fault() {
 	local line uses word fits=() kind
 
@@ -66,7 +66,7 @@ draw_number() {
 	FIRST=$FAULT SECOND=''
 	draw 400
 	BEFORE=$DRAWN
-	# Many are short, and some are longer than a keep-alive.
+	# Many faults are short, and some are longer than the keep-alive timeout.
 	draw 3000
 	LASTS=$((100 + DRAWN * DRAWN / 3000))
 	draw 3

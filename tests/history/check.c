@@ -15,14 +15,14 @@
  *   --sector LBA     print what the log has about a sector, and what it may hold
  *
  * DATA is the disk, or a file with its contents, like the arena of the export at the
- * target. Contents behind the sectors of the log are ignored. No request may be under
- * way. Without DATA only the log is checked.
+ * Contents behind the sectors of the log are ignored. No request may be in flight. Without
+ * DATA only the log is checked.
  *
  * The last line says how many of how many sectors are bad. The first of them are
  * printed, with the requests that their history ends with.
  *
- * Status: 0 the history is one that a disk may have; 1 it is not, or the log is not
- * complete; 2 it could not be checked.
+ * Status: 0 the history is legal; 1 it is not, or the log is not complete; 2 it could not
+ * be checked.
  */
 #include <err.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static const char * const state_text[] = {
 };
 
 /*
- * For people
+ * Output
  */
 
 static void dump_record(const struct record *r)
@@ -99,7 +99,7 @@ static void dump_record(const struct record *r)
 	}
 }
 
-/* The last requests that wrote a sector, the newest first */
+/* Prints the last requests that wrote a sector, the newest first. */
 static void show_history(const struct model *m, uint64_t lba, unsigned int most)
 {
 	for (uint32_t n = m->nr_ops - 1; n && most; n--) {
@@ -171,7 +171,7 @@ static int open_data(const char *path)
 
 	if (stat(path, &st))
 		err(2, "%s", path);
-	/* past the page cache, which holds what this host has written */
+	/* The page cache, which has what this host has written, is bypassed. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | (S_ISBLK(st.st_mode) ? O_DIRECT : 0));
 	if (fd < 0)
 		err(2, "%s", path);

@@ -10,9 +10,9 @@
  *
  * No two writes of a sector are under way at a time, so their numbers are their order.
  *
- * Nothing is said of the blocks of a medium, and a sector is one write's. With @torn a
- * sector that was written after its last durable write may have parts of several: what is
- * written back while it is being written again.
+ * This says nothing about logical blocks; each sector has the data of one write. With
+ * @torn, a sector that was written after its last durable write may have parts of several
+ * writes, because it may be written back while it is being written again.
  */
 #include <err.h>
 #include <stdlib.h>

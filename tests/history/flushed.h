@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each sector of a medium may hold that loses what nobody has flushed. The rule is
- * at the top of flushed.c.
+ * What each sector of a medium may hold after unflushed data was lost. The rules are at the
+ * top of flushed.c.
  */
 #ifndef HISTORY_FLUSHED_H
 #define HISTORY_FLUSHED_H

@@ -2,10 +2,10 @@
 /*
  * The load; see load.h.
  *
- * A thread chooses a range that nobody is at, logs the request, issues it, and logs its
- * end before it lets anybody else at the range. Under the lock are the choice, the log
- * and the model; making and looking at sectors is not. What a read has fetched is
- * judged at once, and must be what the model allows.
+ * A thread chooses a range that no other thread uses, logs the request, issues it, and logs
+ * its end before another thread may use the range. The lock protects the choice, the log
+ * and the model. Sectors are made and compared without the lock. The data of a read is
+ * judged at once, and must be legal for the model.
  */
 #include <err.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Waits for a change, for so long at most; the lock is held. */
+/* Waits for a change, for at most @ms; the lock is held. */
 static void wait_change(struct load *load, unsigned int ms)
 {
 	struct timespec ts;
@@ -138,8 +138,8 @@ static ssize_t transfer(const struct thread *t, size_t done)
 }
 
 /*
- * A request that was done in part is asked for the rest, which says what stopped it;
- * one that makes no progress ends with EIO.
+ * After a partial transfer the rest is requested, which returns the error that stopped it.
+ * A transfer without progress ends with EIO.
  * Return: 0 or an errno.
  */
 static int perform(struct thread *t)
@@ -218,7 +218,7 @@ static void end(struct thread *t, int error)
 	log_flush(&load->log);
 }
 
-/* The lock is held, but for the request itself. */
+/* The lock is held, except during the request itself. */
 static int do_request(struct thread *t)
 {
 	struct load *load = t->load;

@@ -2,10 +2,11 @@
 /*
  * The log of a history: what was asked of the disk and what it answered, in order.
  *
- * A file of records of 32 bytes, numbered from 0, each with a checksum. The order means
- * something: the record of a request is written before the request is issued, that of
- * its end after it has ended and before anything is issued because of that. So when B's
- * issue comes after A's end in the log, it did so in truth. The reverse is not said.
+ * A file of records of 32 bytes, numbered from 0, each with a checksum. The order has a
+ * meaning: the record of a request is written before the request is issued. The record of
+ * its end is written after it has ended, and before any request that depends on it is
+ * issued. So if B's issue comes after A's end in the log, it came after A's end in reality.
+ * The reverse need not hold.
  *
  *   RUN       first record of the file: what all rounds share
  *   ROUND     a writer starts. Nothing of earlier rounds is under way any more
@@ -78,8 +79,8 @@ struct record {
  * struct log - being written
  * @fd: file
  * @next: number of the next record
- * @nr: records that wait
- * @buf: these
+ * @nr: number of records that wait
+ * @buf: the waiting records
  */
 struct log {
 	int fd;
@@ -91,7 +92,7 @@ struct log {
 /**
  * struct log_map - being read
  * @records: of the file
- * @nr: how many are whole and in order
+ * @nr: number of leading records that are whole and in order
  * @rest: bytes behind them
  * @size: bytes
  */

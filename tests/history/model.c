@@ -17,20 +17,20 @@
  *  5. A read that succeeded returns a member of the set, and from then on the set is
  *     that one alone: what was absent does not come, what was there does not go. A read
  *     that failed says nothing. The check between two rounds is such a read.
- *  6. FLUSH and FUA change nothing: what the target lost with a volatile cache is not
- *     part of this specification; flushed.c has one of what is below such a cache.
+ *  6. FLUSH and FUA change nothing here. Data that the target lost with a volatile cache is
+ *     not part of this specification; flushed.c specifies what is below such a cache.
  *
  * Torn requests: 3 and 4 are about each sector for itself, so of a request that failed
  * any part may have landed. A request that succeeded is there as a whole, by 2.
  *
- * Torn blocks: all sectors of a logical block are of one write, also when that failed.
- * What may tear a block is stated elsewhere (an initiator that dies in the middle of a
- * logical block above the path MTU); who tests that says so: @torn.
+ * Torn blocks: all sectors of a logical block have the data of one write, also if it
+ * failed. A fault that may tear a block is an initiator that dies in the middle of a
+ * logical block larger than the path MTU. A test of such a fault sets @torn.
  *
- * Late writes: a disk in general may place a write after it has reported its failure,
- * and until it has acknowledged another write of the sector. With @late 3, 4 and 5 are
- * weakened to that. It is what remains when a daemon is stopped for longer than its
- * packets are assumed to live.
+ * Late writes: a disk in general may place a write after it has reported its failure, until
+ * it has acknowledged another write of the sector. @late weakens 3, 4 and 5 to that. This
+ * is all that can be promised when a daemon is stopped for longer than packets are assumed
+ * to live.
  *
  * The rules above hold as well when a disk is connected again, when another host takes it
  * over, and when the daemon is killed.
@@ -331,7 +331,7 @@ void model_look(const struct model *m, const void *data, uint64_t lba, uint32_t 
 					  lba + i, &look[i].op);
 }
 
-/* A stamp of this run and this sector that must not be there: why? */
+/* Why a stamp of this run and this sector must not be there. */
 static enum verdict judge_old(const struct model *m, uint64_t lba, uint32_t op)
 {
 	uint32_t value = m->value[lba];

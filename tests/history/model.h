@@ -112,7 +112,7 @@ bool model_is_settled(const struct model *m, uint64_t lba);
 bool model_allows(const struct model *m, uint64_t lba, uint32_t value);
 void model_seen(struct model *m, uint64_t lba, uint32_t value);
 uint32_t model_end_round(struct model *m);
-/* By stamp, not STAMP_GOOD: what is wrong with a sector that may not have it. */
+/* Verdicts by stamp, for a sector whose contents are not allowed. STAMP_GOOD has none. */
 extern const enum verdict model_bad[];
 
 bool model_wrote(const struct model *m, uint32_t op, uint64_t lba);

@@ -65,7 +65,7 @@ static const char *seen(struct model *m, const struct record *r)
 
 static const char *apply(struct model *m, const struct record *r, struct replay *p)
 {
-	/* between two rounds check may have looked */
+	/* Between two rounds the checker may have noted what it found. */
 	p->stopped = r->type == RECORD_STOP ||
 		     (p->stopped && (r->type == RECORD_QUIET || r->type == RECORD_SEEN));
 	switch (r->type) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What every sector on the disk under test holds: who wrote it, when, and where it
- * belongs, over all its bytes a checksum, and for the rest noise that is different in
- * every sector of every write. Whatever else is read is no sector of this run.
+ * The contents of every sector on the disk under test: the write, its number and its place,
+ * a checksum over all bytes, and noise that differs in every sector of every write. Any
+ * other contents are not a sector of this run.
  */
 #ifndef HISTORY_STAMP_H
 #define HISTORY_STAMP_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * writer [OPTION...] LOG DISK: writes stamped sectors to a disk, reads them back, and
- * logs what it asked for and what it was answered. 'check' reads the log and the disk.
+ * writer [OPTION...] LOG DISK: writes stamped sectors to a disk, reads them back, and logs
+ * its requests and their results. 'check' reads the log and the disk.
  *
  *   --writers N      4
  *   --depth N        requests in flight of each writer, a thread each; 4
@@ -24,17 +24,17 @@
  * The disk is a block device, which nobody else may have open, or a file. BYTES may end
  * in K, M or G.
  *
- * Without --ops and --seconds it goes on until SIGTERM or SIGINT. It then waits for
- * what is under way, which on a disk that has lost its target takes as long as that
- * holds it, and writes the end of the round to the log. The log, which must not lie on
- * the disk, is all that a round leaves behind: the next round with the same log goes on
- * from there, whatever has happened to target, network, initiator or to the writer. It
- * begins when no request of the last one is under way any more, for which it waits.
+ * Without --ops and --seconds it goes on until SIGTERM or SIGINT. Then it waits for the
+ * requests in flight, which takes as long as a disk without a target holds them, and writes
+ * the end of the round to the log. The log, which must not be on the disk, is all that a
+ * round leaves behind. The next round with the same log goes on from there, whatever has
+ * happened to target, network, initiator or writer. It first waits until no request of the
+ * last round is in flight.
  *
  * The first error is printed when it comes.
  *
- * Status: 0 in order, errors or not; 1 something was read that must not be, it is
- * printed and logged; 2 it could not work; 3 stopped by --errors.
+ * Status: 0 ended in order, with errors or without; 1 a read returned illegal contents,
+ * which are printed and logged; 2 the writer could not work; 3 stopped by --errors.
  */
 #include <err.h>
 #include <errno.h>
@@ -160,7 +160,7 @@ static void parse(int argc, char **argv)
 	block = numbers[BLOCK].value;
 }
 
-/* A request of an earlier round, or of a writer that was killed, may be under way. */
+/* Requests of an earlier round, or of a killed writer, may still be in flight. */
 static void wait_idle(const struct stat *st)
 {
 	char path[64];
@@ -243,8 +243,8 @@ static void new_run(const char *path)
 }
 
 /*
- * What a writer that was killed has left of a record is cut off. What a log has lost
- * otherwise is found when something is read that it does not know.
+ * A partial record, which a killed writer may leave, is cut off. If a log has lost more, a
+ * read returns data of a write that the log does not have.
  */
 static uint32_t resume(const char *path, const struct log_map *map)
 {
