@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Results of a bench: what is in the file, and what is made of it.
+"""Results of a bench: the contents of the file, and the figures derived from them.
 
 Everything that reads a results.json goes through this; Documentation/json/
 rdmablk-bench.schema.json says what is in one.
@@ -23,18 +23,19 @@ FSYNC = "fsync-4k-qd1"
 EFFICIENCY = ("randread-4k-qd32", "randwrite-4k-qd32")
 PACKETS, PACKETS_TOLERANCE = 2.0, 0.02
 POSTS = 1 / 8
-# Limits of the daemon while a disk of memory is measured: nanoseconds for an I/O, and I/Os for
-# a wake. Its threads wake every few seconds without any I/O: wakes and nanoseconds for a second.
+# The daemon's limits while a memory store is measured: nanoseconds per I/O, and I/Os per wake.
+# Its threads wake every few seconds without any I/O, so there are also wakes and nanoseconds
+# per second.
 DAEMON_NS = 10
 DAEMON_WAKES = 1000
 DAEMON_IDLE_WAKES = 1
 DAEMON_IDLE_NS = 20000
-# Instructions of the driver by those of nvme-rdma's.
+# Instructions of the driver, divided by those of nvme-rdma's driver.
 DRIVER = 0.4
 COUNTED_INSTRUCTIONS = ("randread-4k-qd32", "randwrite-4k-qd32")
-# Layers of waiting tasks, which depend on where the scheduler takes the processor away.
+# Layers of waiting tasks. Their instructions depend on where the scheduler preempts a task.
 WAITING = ("polling", "scheduler", "interrupt")
-# Sets whose time counts instructions: all others have no goals, and fail no gate.
+# Sets whose time counts instructions. Other sets have no goals, and fail no gate.
 COUNTED = ("default", "gate", "matrix", "scaling", "size")
 
 
@@ -51,14 +52,14 @@ def read(name):
 
 
 def write(name, doc):
-    """Any object, as a file for people, too."""
+    """Writes any object as JSON that people can read, too."""
     with open(name, "w", encoding="ascii") as f:
         json.dump(doc, f, indent=2)
         f.write("\n")
 
 
 def first_line(command):
-    """Of what it prints, or None."""
+    """The first line of a command's output, or None."""
     try:
         out = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -67,7 +68,7 @@ def first_line(command):
 
 
 def host_cpu():
-    """The processor that emulates."""
+    """The host's processor, which does the emulation."""
     with open("/proc/cpuinfo", encoding="ascii") as f:
         for line in f:
             if line.startswith("model name"):
@@ -76,7 +77,7 @@ def host_cpu():
 
 
 def instructions(name):
-    """What tests/perf/profile has counted, by workload, disk and layer, or nothing."""
+    """The counts of tests/perf/profile, by workload, disk and layer, or nothing."""
     if not name:
         return {}
     with open(name, encoding="ascii") as f:
@@ -92,7 +93,7 @@ def instructions(name):
 
 
 def collect(directory, which, rounds, machine, profile=None):
-    """What the guest has left in a directory, and a profile, with where it comes from."""
+    """The guest's files in a directory, and a profile, with their environment."""
     here = os.path.dirname(os.path.abspath(__file__))
     environment = {
         "machine": machine,
@@ -122,12 +123,12 @@ def collect(directory, which, rounds, machine, profile=None):
 
 
 def result(doc, device, workload):
-    """Of one workload on one device, or None."""
+    """The result of one workload on one device, or None."""
     return doc["results"].get(device, {}).get(workload)
 
 
 def ratio(doc, workload, device, peer):
-    """IOPS of a device by those of another, or None."""
+    """IOPS of a device divided by those of another, or None."""
     ours, theirs = result(doc, device, workload), result(doc, peer, workload)
     return ours["iops"] / theirs["iops"] if ours and theirs else None
 
@@ -142,7 +143,7 @@ def efficiency(doc, workload, suffix=""):
 
 
 def steady(doc, workload, device, peer):
-    """The same, of the round in the middle of each, or None: for comparing two runs."""
+    """The ratio of the median rounds of both devices, or None: for comparing two runs."""
     ours, theirs = result(doc, device, workload), result(doc, peer, workload)
     if not ours or not theirs:
         return None
@@ -150,7 +151,7 @@ def steady(doc, workload, device, peer):
 
 
 def paired(doc, workload, device, peer):
-    """IOPS of each round of a device by those of the peer's round beside it."""
+    """For each round: IOPS of a device divided by those of the peer's round beside it."""
     rounds = [result(doc, d, workload)["iops_rounds"] for d in (device, peer)]
     return [a / b for a, b in zip(*rounds)]
 
@@ -158,9 +159,9 @@ def paired(doc, workload, device, peer):
 class Ratio:
     """A figure that is better the larger it is, and its goal.
 
-    `goal` is what is wanted; `floor` is the least that is good enough for the gate: lower
-    while the goal is not reached, or not by each run. `steady` is what is compared with
-    other runs.
+    `goal` is what is wanted. `floor` is the least that the gate accepts. It is lower than the
+    goal if the goal is not reached, or not in each run. `steady` is the value that is compared
+    with other runs.
     """
 
     def __init__(self, name, value, goal=None, floor=None, steady_value=None):
@@ -170,7 +171,7 @@ class Ratio:
 
     @property
     def reached(self):
-        """The goal."""
+        """Whether the goal is reached, or there is none."""
         return self.goal is None or self.value >= self.goal
 
 
@@ -192,18 +193,18 @@ GOALS = {
     ("rdmablk-none-cached", "nvme-rdma-cached", FSYNC): (1.0, 1.0),
 }
 EFFICIENCY_GOAL = (0.97, 0.97)
-# Of polled I/Os, one at a time, where polling is slower than interrupts: (goal, floor)
+# For polled I/Os one at a time, where polling is slower than interrupts: (goal, floor)
 INSTRUCTIONS_GOALS = {POLLED[0]: (2.0, 2.0), POLLED[1]: (2.0, 1.85)}
 
 
 def working(doc, disk, workload):
-    """Instructions of an I/O but those of WAITING, or None."""
+    """Instructions of an I/O without the layers WAITING, or None."""
     counted = doc.get("instructions", {}).get(workload, {}).get(disk)
     return counted and counted["total"] - sum(counted.get(w, 0) for w in WAITING)
 
 
 def ratios(doc):
-    """Yields a Ratio for each goal that the results can be held against."""
+    """Yields a Ratio for each goal that the results can be compared with."""
     if doc["set"] not in COUNTED:
         return
     for (device, peer, workload), goal in GOALS.items():
@@ -223,14 +224,14 @@ def ratios(doc):
                         f" interrupts, {workload}", theirs / ours, *goal)
 
 
-# What has no goal, but should not get worse: (device, peer, workload). Of these the set of
-# the gate has those to verbs.
+# Ratios without a goal that should not get worse: (device, peer, workload). The set of the gate
+# has those to verbs.
 RECORDED = (*(("rdmablk", "verbs", w) for w in SMALL + LARGE + BATCHES),
             *(("rdmablk", "nvme-rdma", w) for w in BATCHES))
 
 
 def gate_ratios(doc):
-    """These, and what has no goal."""
+    """The ratios with goals, and those without."""
     yield from ratios(doc)
     if doc["set"] not in COUNTED:
         return
@@ -246,7 +247,7 @@ def gate_ratios(doc):
 
 
 def gate_names(doc):
-    """Yields the names of the ratios that the set of the gate has to have."""
+    """Yields the names of the ratios that the gate's set must have."""
     if doc["set"] != "gate":
         return
     for device, peer, workload in GOALS:
@@ -261,9 +262,9 @@ def gate_names(doc):
 
 
 def facts(doc):
-    """Yields (true, text) of what is no ratio and has no tolerance.
+    """Yields (good, text) of facts that are not ratios and have no tolerance.
 
-    Of the set of the gate what was not measured is not true.
+    In the gate's set a missing measurement is not good.
     """
     if doc["set"] not in COUNTED:
         return
@@ -274,7 +275,7 @@ def facts(doc):
 
 
 def packet_facts(doc):
-    """Of I/Os of 4 KiB; None for what was not measured."""
+    """Facts about I/Os of 4 KiB; None for missing measurements."""
     ours = doc["results"].get("rdmablk", {})
     for workload in (*SMALL, *(w for w in ours if "-4k-" in w and w not in SMALL + (FSYNC,))):
         n = ours.get(workload, {}).get("packets_per_io")
@@ -286,7 +287,7 @@ def packet_facts(doc):
 
 
 def post_facts(doc):
-    """Of batches."""
+    """Facts about batches."""
     for workload in BATCHES:
         r = result(doc, "rdmablk", workload) or {}
         n = r.get("posts_per_io")
@@ -298,9 +299,9 @@ def post_facts(doc):
 
 
 def daemon_sums(results, what):
-    """Sums of a counter of the daemon, of the seconds in which it was counted, and of the I/Os.
+    """Sums over all results: a counter of the daemon, the seconds of its count, and the I/Os.
 
-    A result without seconds counts as 0 s, which has the strictest limits.
+    A result without seconds counts as 0 s, which makes the limits strictest.
     """
     return (sum(n) for n in zip(*((r["daemon"][what], r["daemon"].get("seconds", 0), r["ios"])
                                   for r in results)))
@@ -309,12 +310,12 @@ def daemon_sums(results, what):
 def daemon_facts(doc):
     """The daemon's wakes and time in all I/Os to memory.
 
-    On a busy host the guest waits for files of the host, and its clock runs on meanwhile. Every
-    few seconds the daemon's threads report that they are not stuck, so the limits grow with the
-    seconds. The guest may also wait for a page of the daemon, which counts as time of the
-    daemon: milliseconds in one workload. So the workload in which the daemon took longest does
-    not count. A daemon with a part in I/Os takes time in several workloads, and wakes up for
-    its I/Os; wakes are counted in all workloads.
+    On a busy host the guest waits for files of the host while its clock runs on. Every few
+    seconds the daemon's threads report that they are not stuck, so the limits grow with the
+    seconds. The guest may also wait for a page of the daemon's program. That counts as time of
+    the daemon: milliseconds in one workload. So the workload with most time of the daemon is
+    left out. A daemon that took part in I/Os would take time in several workloads, and wake up
+    for its I/Os; wakes are counted in all workloads.
     """
     timed = [r for r in doc["results"].get("rdmablk", {}).values() if "daemon" in r]
     if not timed:
@@ -332,14 +333,14 @@ def daemon_facts(doc):
 
 
 def driver_instructions(doc):
-    """Those of the driver for an I/O, by name, that were counted: less is better."""
+    """The driver's instructions per I/O, by name, where they were counted; less is better."""
     counted = {w: doc.get("instructions", {}).get(w, {}).get("rdmablk", {}).get("driver")
                for w in COUNTED_INSTRUCTIONS}
     return {f"rdmablk, {w}": n for w, n in counted.items() if n is not None}
 
 
 def driver_facts(doc):
-    """Of instructions."""
+    """Facts about instructions."""
     for workload in COUNTED_INSTRUCTIONS:
         disks = doc.get("instructions", {}).get(workload, {})
         both = [disks.get(d, {}).get("driver") for d in ("rdmablk", "nvme-rdma")]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tables of a bench, as Documentation/benchmarks.rst has them.
 
-Each is made of what there is: a row or a table of what was not measured is left out, and
-a cell of it says so. A cell that is empty in the first column is that of the row above.
+Rows, tables and cells without a measurement are left out, or say so. An empty cell in the first
+column repeats the cell above.
 """
 
 import re
@@ -31,7 +31,7 @@ class Table:
         self.title, self.header, self.rows, self.words = title, header, list(rows), words
 
     def lines(self, rst):
-        """For a terminal, or as a simple table of reStructuredText."""
+        """The table for a terminal, or as a simple table of reStructuredText."""
         rows = [self.header] + self.rows
         if rst:
             rows = [[line[0] or "\\", *line[1:]] for line in rows]
@@ -46,25 +46,25 @@ class Table:
 
 
 def workloads(doc):
-    """All of them, known ones first and in order."""
+    """All devices, known ones first and in order."""
     names = {w: None for r in doc["results"].values() for w in r}
     known = [w for w in ORDER if w in names]
     return known + [w for w in names if w not in ORDER]
 
 
 def devices(doc):
-    """All of them, known ones first and in order."""
+    """All workloads, known ones first and in order."""
     return ([d for d in DEVICES if d in doc["results"]]
             + [d for d in doc["results"] if d not in DEVICES])
 
 
 def matching(doc, regex):
-    """(number, device) of all whose names match, in order."""
+    """(number, device) of all devices whose names match, in order."""
     return sorted((int(m[1]), d) for d in doc["results"] if (m := re.fullmatch(regex, d)))
 
 
 def of(doc, device):
-    """Workloads of a device, in order, but for fsync, which has a table of its own."""
+    """Workloads of a device, in order, except fsync, which has a table of its own."""
     return [w for w in workloads(doc)
             if results.result(doc, device, w) and w != results.FSYNC]
 
@@ -88,7 +88,7 @@ def label(workload):
 
 
 def measured(doc, names, wanted, title=str):
-    """(title, workload, device, result) of all that there are; a title in the first row alone."""
+    """(title, workload, device, result) of all results; a title only in its first row."""
     for workload in names:
         text = title(workload)
         for device in wanted:
@@ -101,7 +101,7 @@ def measured(doc, names, wanted, title=str):
 # --- cells ---------------------------------------------------------------------------
 
 def cell(r, get, form):
-    """Of a result that may lack it."""
+    """A value of a result that may lack it."""
     try:
         return form.format(get(r)) if r else NOTHING
     except KeyError:
@@ -114,33 +114,33 @@ def iops(r):
 
 
 def mib_s(r):
-    """No more digits than mean something."""
+    """A number with no more digits than mean something."""
     return cell(r, lambda r: r["mib_s"], "{:.0f}" if r.get("mib_s", 0) >= 1000 else "{:.1f}")
 
 
 def micros(r):
-    """Of an I/O."""
+    """Time of an I/O."""
     return cell(r, lambda r: r["ns_per_io"] / 1000, "{:.1f}")
 
 
 def per_io(r, name):
-    """Packets, say."""
+    """A count per I/O, like packets."""
     return cell(r, lambda r: r[f"{name}_per_io"], "{:.2f}")
 
 
 def latency(r, which, name="lat_us"):
-    """Of a percentile or the mean."""
+    """A percentile or the mean of the latencies."""
     return cell(r, lambda r: r[name][which], "{:.1f}" if which == "mean" else "{:.0f}")
 
 
 def by(doc, workload, device, peer):
-    """IOPS by those of another."""
+    """IOPS of a device divided by those of another."""
     value = results.ratio(doc, workload, device, peer)
     return NOTHING if value is None else f"{value:.2f}"
 
 
 def digits(value, goal, least=2):
-    """So many, or as many as it takes to see that a goal is missed."""
+    """A number, with as many digits as show whether its goal is missed."""
     for n in range(least, 5):
         text = f"{value:.{n}f}"
         if (float(text) >= goal) == (value >= goal):
@@ -165,7 +165,7 @@ DRIVERS = ["Workload", "Driver", "IOPS", "MiB/s", "p50", "p99", "p99.9", "packet
 
 
 def driver_tables(doc):
-    """Of the sets that have few workloads."""
+    """Results of the sets that have few workloads."""
     polled = [w for w in of(doc, "rdmablk") if w.endswith("-poll")]
     rest = [w for w in of(doc, "rdmablk") if w not in polled]
     yield Table("Workloads", DRIVERS, driver_rows(doc, rest))
@@ -173,7 +173,7 @@ def driver_tables(doc):
 
 
 def full_rows(doc):
-    """A file that is in memory, beside memory."""
+    """A cached file beside memory."""
     for w in of(doc, "rdmablk-full"):
         yield [label(w), iops(results.result(doc, "rdmablk", w)),
                iops(results.result(doc, "rdmablk-full", w)),
@@ -181,7 +181,7 @@ def full_rows(doc):
 
 
 def none_rows(doc):
-    """A file without a cache, beside nvme-rdma."""
+    """An uncached file beside nvme-rdma."""
     for w in of(doc, "rdmablk-none"):
         ours, peer = (results.result(doc, d, w) for d in ("rdmablk-none", "nvme-rdma"))
         daemon = cell(ours, lambda r: r["daemon"]["ns"] / r["ios"] / 1000, "{:.1f}")
@@ -192,7 +192,7 @@ def none_rows(doc):
 
 
 def fsync_rows(doc):
-    """By what is behind; the peer of both is nvme-rdma with the like."""
+    """fsync, by the disk behind; both stores are compared with nvme-rdma on the like."""
     for behind, peer, ours in (
             ("null_blk with a cache", "nvme-rdma-cached",
              {"rdmablk-full": "full", "rdmablk-none-cached": "none"}),
@@ -221,7 +221,7 @@ def store_tables(doc):
 
 
 def limit_rows(doc):
-    """What an I/O costs, beside what it has to cost."""
+    """The cost of an I/O beside its least possible cost."""
     for w in of(doc, "rdmablk"):
         value = results.efficiency(doc, w)
         if value is None:
@@ -235,7 +235,7 @@ LIMITS = ["Workload", "null_blk", "verbs", "rdmablk", "nvme-rdma", "efficiency"]
 
 
 def disk_rows(doc):
-    """By the I/Os in flight in all, and the number of disks."""
+    """By the number of I/Os in flight in all, and the number of disks."""
     numbers = [n for n, _ in matching(doc, r"rdmablk-x(\d+)")]
     depths = sorted({parse(w)[2] for n in numbers for w in doc["results"][f"rdmablk-x{n}"]
                      if parse(w)})
@@ -256,25 +256,25 @@ DISKS = ["in flight", "disks", "randread", "randwrite", "null_blk", "verbs", "rd
 
 
 def connect_rows(doc):
-    """Memory that connecting them took, and each of them."""
+    """The memory that connecting the disks took, in all and for each."""
     for disks, r in doc.get("scaling", {}).items():
         yield [disks, str(r["memory_kib"]), f"{r['memory_kib'] / int(disks):.0f}"]
 
 
 def ways(doc):
-    """(depth, how) of a matrix: columns."""
+    """(depth, how) of a matrix: its columns."""
     found = {p[2:] for w in doc["results"].get("rdmablk", {}) if (p := parse(w))}
     return sorted(found, key=lambda way: (way[1] == "poll", way[1] != "", way))
 
 
 def size_order(text):
-    """Of 4 KiB, say."""
+    """The results of one size, like 4 KiB."""
     number, unit = text.split()
     return int(number) * (1024 if unit == "MiB" else 1)
 
 
 def matrix_table(doc):
-    """IOPS of rdmablk by those of nvme-rdma."""
+    """IOPS of rdmablk divided by those of nvme-rdma."""
     columns = ways(doc)
     sizes = {p[1] for w in doc["results"].get("rdmablk", {}) if (p := parse(w))}
     rows = []
@@ -305,7 +305,7 @@ def export_table(doc):
 
 
 def instruction_rows(doc):
-    """By workload and disk: all, outside rxe, driver."""
+    """Instructions by workload and disk: all, outside rxe, driver."""
     for workload, disks in doc.get("instructions", {}).items():
         title = workload
         for disk, r in disks.items():
@@ -318,7 +318,7 @@ INSTRUCTIONS = ["Instructions", "per I/O", "all", "outside rxe", "driver"]
 
 
 def all_rows(doc):
-    """Everything that was measured of an I/O."""
+    """All measurements of an I/O."""
     for title, _, device, r in measured(doc, workloads(doc), devices(doc)):
         yield [title, device, iops(r), cell(r, lambda r: r["ns_per_io"], "{:.0f}"),
                *(latency(r, p) for p in ("mean", "p50", "p99", "p999")),
@@ -333,7 +333,7 @@ ALL = ["Workload", "Device", "IOPS", "ns", "mean", "p50", "p99", "p99.9", "packe
 # --- by the clock --------------------------------------------------------------------
 
 def wall_rows(doc):
-    """By workload and device."""
+    """Results by the clock, by workload and device."""
     for title, workload, device, r in measured(doc, workloads(doc), devices(doc)):
         median, times = statistics.median(r["iops_rounds"]), sorted(r["iops_rounds"])
         peer = device.replace("rdmablk", "nvme-rdma")
@@ -362,7 +362,7 @@ def footprints(doc):
 
 
 def footprint_rows(doc):
-    """By what was connected."""
+    """Memory and time of connecting, by what was connected."""
     for driver, export, n, queues, ms, initiator, target in footprints(doc):
         yield [driver, export, f"{n} disk{'s' if n > 1 else ''}", str(queues),
                f"{statistics.median(ms):.0f}", f"{ms[0]:.0f}-{ms[-1]:.0f}",
@@ -399,5 +399,5 @@ def made(doc):
 
 
 def tables(doc):
-    """Those that have something in them, in the order in which they are printed."""
+    """The tables that have rows, in the order in which they are printed."""
     return [t for t in made(doc) if t.rows]

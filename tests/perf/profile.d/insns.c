@@ -10,11 +10,11 @@
  * and locking can be charged to the layer that asks for it.
  *
  * A program in the guest makes the marks: "xchg %bx,%bx" begins, "xchg %cx,%cx"
- * ends and writes DIR/profile.N. Neither does anything else, and no compiler
- * writes them. A block counts as a whole when it begins, and once more in part when a
- * fault has cut it. Indirect calls have to be calls, so the kernel must run without
- * retpolines (mitigations=off). Before the first mark DIR/kallsyms has to be there, /proc/kallsyms
- * of the guest.
+ * ends and writes DIR/profile.N. Neither instruction has an effect, and no compiler emits
+ * them. A block counts as a whole when it begins, and once more in part when a fault has
+ * cut it. Indirect calls have to be calls, so the kernel must run without retpolines
+ * (mitigations=off). Before the first mark DIR/kallsyms must have /proc/kallsyms of the
+ * guest.
  *
  *   -plugin insns.so,dir=DIR
  *
@@ -40,7 +40,7 @@ int qemu_plugin_version = 4;
 
 /* --- the tree --- */
 
-/* How a block ends, which says what the next one is. */
+/* How a block ends, which tells what the next block is. */
 enum ending { NORMAL, CALL, RETURN, IRET, SYSRET };
 
 /* What begins with a block, see the names in symbol_role(). */
@@ -143,7 +143,7 @@ static uint32_t table_find(struct table *table, uint32_t parent, uint64_t pc)
 	return i;
 }
 
-/* --- whose stack it is --- */
+/* --- the task whose stack it is --- */
 
 static struct task *task_find(uint64_t pointer)
 {
@@ -168,14 +168,14 @@ static uint32_t node_now(void)
 	return task->depth ? task->frames[task->depth - 1].node : task->node;
 }
 
-/* What does not fit is charged to the deepest that does. */
+/* Calls deeper than MAX_DEPTH are charged to the deepest frame that fits. */
 static void push(uint64_t pc, uint64_t ret)
 {
 	struct frame *frame;
 
 	if (task->depth == MAX_DEPTH)
 		return;
-	/* Called before the first mark: who calls is known, though not for whom. */
+	/* The function was called before the first mark, so its own callers are not known. */
 	if (!task->depth && last_pc) {
 		task->frames[task->depth++] = (struct frame) {
 			.ret = 1, .node = table_find(&nodes, task->node, last_pc),
@@ -203,7 +203,10 @@ static void tail_call(uint64_t pc)
 		frame->node = table_find(&nodes, frame->node, pc);
 }
 
-/* An interrupt is nobody's callee; its frame remembers what it has cut. */
+/*
+ * An interrupt is no callee of the interrupted function. Its frame keeps how the
+ * interrupted block ended.
+ */
 static void interrupt(uint64_t pc, bool fault)
 {
 	struct frame *frame;
@@ -220,8 +223,8 @@ static void interrupt(uint64_t pc, bool fault)
 }
 
 /*
- * Frames that were left in another way go with the one returned to. A return to
- * nowhere that is known is of a call before the first mark.
+ * Frames that were left without a return are removed with the one that the task returns to.
+ * A return to an unknown address belongs to a call from before the first mark.
  */
 static void pop_to(uint64_t pc)
 {
@@ -248,7 +251,7 @@ static void pop_interrupt(void)
 			return;
 		}
 	}
-	/* It began before the first mark, or was no interrupt. */
+	/* The interrupt began before the first mark, or this is not a return from one. */
 	last_ending = NORMAL;
 }
 
@@ -457,7 +460,7 @@ static void begin(unsigned int vcpu, void *data)
 		counts.entries[i].count = 0;
 		counts.entries[i].times = 0;
 	}
-	/* What the tasks have done between two windows nobody has followed. */
+	/* Calls of the tasks between two windows were not followed. */
 	for (i = 0; i < (uint32_t)n_tasks; i++)
 		tasks[i]->depth = 0;
 	last_ending = NORMAL;

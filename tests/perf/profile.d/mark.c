@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mark begin|end: says to insns.so outside the machine what it is to count. On any
- * other machine the instructions do nothing.
+ * mark begin|end: tells insns.so, outside of the machine, when to count. On any other
+ * machine the instructions do nothing.
  */
 
 #include <stdio.h>

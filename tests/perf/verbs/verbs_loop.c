@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the work requests of rdmablk cost without a driver: the limit of the bench.
+ * The cost of the work requests of rdmablk without a driver: the limit of the bench.
  *
- * The module connects two RC queue pairs of one RDMA device by way of rdma_cm, or
- * PAIRS times two, which take turns. The target registers memory and does nothing more.
- * The initiator posts READs or WRITEs of that memory as rdmablk does: an SGE for each
- * segment under pd->local_dma_lkey, as few work requests as these fit into, the last one of
- * an I/O signalled, completions in softirq, posted with the lock of the queue pair held.
- * Each completion posts the next I/O, or each BATCH of them the next BATCH, until COUNT
- * are done. There are no requests, no tags and no mappings: memory is mapped once.
+ * The module connects two RC queue pairs of one RDMA device by rdma_cm, or PAIRS times two,
+ * which take turns. The target registers memory and does nothing more. The initiator posts
+ * READs or WRITEs of that memory like rdmablk: an SGE for each segment under
+ * pd->local_dma_lkey, as few work requests as possible, the last one of an I/O signalled,
+ * completions in softirq, posted with the lock of the queue pair held. Each completion
+ * posts the next I/O, or each BATCH completions the next BATCH, until COUNT I/Os are done.
+ * There are no requests, no tags and no mappings: memory is mapped once.
  *
  *   insmod verbs_loop.ko address=10.99.0.2 op=write size=4096 depth=32 count=4000
  *   cat /sys/module/verbs_loop/parameters/result
  *   rmmod verbs_loop
  *
- * All of it happens in insmod, which fails when anything does; what is left is the
- * result, a line of JSON.
+ * All of this happens in insmod, which fails on any error. What remains is the result, a
+ * line of JSON.
  */
 #include <linux/completion.h>
 #include <linux/in.h>
@@ -76,7 +76,7 @@ static char result[256];
 module_param_string(result, result, sizeof(result), 0444);
 MODULE_PARM_DESC(result, "what was measured; not to be set");
 
-/* One side of the connection. */
+/* One side of the connection */
 struct verbs_end {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
@@ -93,7 +93,7 @@ struct verbs_pair {
 	struct verbs_end target, initiator;
 };
 
-/* A place for an I/O. Its SGEs stay but for their key; so does its memory. */
+/* A place for an I/O. Its memory and its SGEs stay the same, except for their key. */
 struct verbs_slot {
 	struct ib_cqe cqe;
 	struct ib_sge *sge;
@@ -143,7 +143,7 @@ static void verbs_post(struct verbs_pair *pair)
 		verbs_fail(ret);
 }
 
-/* The target's memory is walked from its beginning to its end, again and again. */
+/* Walks the target's memory from its beginning to its end, again and again. */
 static u64 verbs_remote(const struct verbs_pair *pair, u64 nr)
 {
 	u32 at;
@@ -152,7 +152,7 @@ static u64 verbs_remote(const struct verbs_pair *pair, u64 nr)
 	return pair->target.mr->iova + (u64)at * size;
 }
 
-/* As rdmablk_onesided_add_chain(): only the last one tells of its completion. */
+/* As rdmablk_onesided_add_chain(): only the last work request is signalled. */
 static void verbs_add_chain(struct verbs_pair *pair, struct verbs_slot *slot)
 {
 	u64 remote = verbs_remote(pair, verbs.posted++);
@@ -201,7 +201,7 @@ static void verbs_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	spin_lock_bh(&verbs.lock);
 	if (wc->status != IB_WC_SUCCESS) {
-		/* The rest is flushed, by the drain at the end. */
+		/* The drain at the end flushes the others. */
 		if (!verbs.status)
 			verbs_fail(-EIO);
 	} else if (++verbs.completed == count) {
@@ -317,7 +317,7 @@ static int verbs_alloc_memory(struct verbs_end *end)
 	return 0;
 }
 
-/* On an error verbs_end_destroy() does the rest. */
+/* After an error verbs_end_destroy() frees what was made. */
 static int verbs_end_create(struct verbs_end *end, u32 slots)
 {
 	struct ib_device *dev = end->id->device;
@@ -377,7 +377,7 @@ static void verbs_outcome(struct verbs_end *end, int status)
 	complete(&end->step);
 }
 
-/* One is let in for each of this module's own. */
+/* Accepts one connection for each one that this module makes. */
 static int verbs_accept(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param param = {
@@ -397,7 +397,7 @@ static int verbs_accept(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
 	else
 		ret = rdma_accept(id, &param);
-	/* Whose id it is, is settled: the end of the module destroys it. */
+	/* The id has an owner now: the end of the module destroys it. */
 	if (ret)
 		verbs_outcome(end, ret);
 	return 0;
@@ -470,7 +470,7 @@ static int verbs_connect(struct verbs_pair *pair)
 		.retry_count	 = VERBS_RETRY,
 		.rnr_retry_count = VERBS_RETRY,
 	};
-	/* What is flushed tells of its completion in any case. */
+	/* Flushed work requests complete, also unsignalled ones. */
 	u32 slots = depth * DIV_ROUND_UP(sges, VERBS_SGES);
 	int ret;
 
@@ -551,7 +551,7 @@ static int verbs_measure(struct sockaddr_in *addr)
 	return 0;
 }
 
-/* The listener first: nobody becomes the target any more. */
+/* The listener goes first, so that no new target is made. */
 static void verbs_destroy(void)
 {
 	u32 i;
