@@ -174,7 +174,7 @@ void worker_submit(struct job *job)
 	world.jobs++;
 }
 
-/* For threads of staged stores, of which there are none here */
+/* For threads of staged stores, which do not exist here */
 void worker_init(struct worker *w, const char *name, unsigned int threads)
 {
 	(void)w;

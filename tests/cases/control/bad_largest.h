@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A target that grants the maximum of everything the protocol allows, for bad_target.c.
- * Everything that an initiator reads while it logs in reads as zeroes.
+ * The reads that an initiator does by itself when it adds the disk return zeroes.
  */
 #ifndef BAD_LARGEST_H
 #define BAD_LARGEST_H

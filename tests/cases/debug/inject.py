@@ -48,7 +48,7 @@ def text_of(name):
             if words[2] == name:
                 start = address
     if module:
-        # kallsyms has no end of the last function, so the end of its page is taken.
+        # kallsyms does not say where the last function ends, so the end of its page is taken.
         return min(module), (max(module) | 0xfff) + 1
     # kallsyms has the functions of modules in any order.
     behind = [address for address in text if start and address > start]

@@ -66,8 +66,7 @@ write_newer() {
 	expect_back 1
 	wait "$writer" || fail "the held write has failed"
 	write_one /tmp/new || fail "the newer write has failed"
-	# Packets are released in order of arrival, so $held waiting packets include the old
-	# write's.
+	# Packets leave in order of arrival: while $held wait, the old write's are among them.
 	packets_wait "$held"
 }
 
