@@ -46,7 +46,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Until PROOF. Return: of the initiator's side. */
+/* Runs the login until PROOF; the target's keys use @qpn_t. Return: 0 or the initiator's error. */
 static int dialogue(u32 qpn_t)
 {
 	int ret = rdmablk_auth_open(&auth);
@@ -89,11 +89,11 @@ static void test_both_sides_agree(void **state)
 	assert_memory_equal(key_id, id, sizeof(id));
 	assert_int_equal(crypt_target_proof(&target, mac), 0);
 	same_keys();
-	/* K has served. */
+	/* After CHALLENGE the initiator needs K no more, and has wiped it. */
 	assert_true(is_zero(auth.secret.key, sizeof(auth.secret.key)));
 }
 
-/* Between two connections, a peer can forward what both sides say, and no more. */
+/* The MAC of PROOF covers the queue pairs, so the target refuses one that was relayed. */
 static void test_a_relay_gets_no_proof(void **state)
 {
 	(void)state;
@@ -121,7 +121,7 @@ static void test_a_point_that_is_none(void **state)
 			 -EBADMSG);
 }
 
-/* HELLO names an export to the target that has K, and only in this login. */
+/* The MAC that names an export in HELLO verifies only with K and the nonce of this login. */
 static void test_an_export_is_named(void **state)
 {
 	u8 uuid[RDMABLK_ID_LEN], named[RDMABLK_ID_LEN], key[RDMABLK_KEYSCHED_LEN];
@@ -148,7 +148,7 @@ static void test_an_export_is_named(void **state)
 	}
 }
 
-/* The target sees which queue pair joins, and this side sees which one accepts. */
+/* The MACs of join and accept cover the queue pair number of their sender. */
 static void test_joins(void **state)
 {
 	struct rdmablk_cm_request req = { .magic = cpu_to_le32(RDMABLK_MAGIC), .kind = 1 };
@@ -176,7 +176,7 @@ static void test_joins(void **state)
 	assert_int_equal(rdmablk_auth_accept(&auth, &acc, req.mac, JOIN_T), -EACCES);
 }
 
-/* Both epochs are in use while REAUTH_DONE is on its way. */
+/* The ciphers of the old epoch stay valid beside the new ones while REAUTH_DONE is on its way. */
 static void test_the_next_epoch(void **state)
 {
 	const struct rdmablk_auth_ciphers *first;
@@ -214,7 +214,7 @@ static void test_the_next_epoch(void **state)
 	assert_int_equal(crypt_world.secrets, 2);
 }
 
-/* What a login needs once is gone after it, and the rest when the connection is. */
+/* The secrets of a login are wiped after it, its ciphers' keys when the connection ends. */
 static void test_nothing_stays(void **state)
 {
 	(void)state;
@@ -237,12 +237,12 @@ static void test_nothing_stays(void **state)
 	rdmablk_auth_close(&auth);
 	rdmablk_auth_close(&auth);
 	assert_true(is_zero(&auth, sizeof(auth)));
-	/* A session of version 1 has none of it. */
+	/* A session of version 1 has no secrets: these calls do nothing. */
 	rdmablk_auth_end(&auth);
 	rdmablk_auth_forget(&auth);
 }
 
-/* What could not be wiped at the end of a connection is wiped before the next login. */
+/* A key that could not be wiped at the end of a connection is wiped before the next login. */
 static void test_wiped_later(void **state)
 {
 	(void)state;

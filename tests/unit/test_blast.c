@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk ping's patterns, its blast and its figures, at a target that is memory of this program:
- * it loses data, changes them, is slow, or hands in requests that nobody has begun.
+ * Tests the patterns, the blast and the figures of rdmablk ping against a fake target, which is
+ * memory of this program. The target loses or changes data, is slow, or completes requests that
+ * were never posted.
  *
  * Sources: tools/scratch.c tools/blast.c tools/times.c
  */
@@ -44,25 +45,25 @@ static struct client_conn conn;
 static atomic_bool stop;
 
 /**
- * struct target - the target, and what it does wrong
- * @memory: that it lends
- * @lends: bytes of that
- * @ids: of requests that are done
- * @nr: how many
- * @posts: requests so far
- * @dones: of them that have been handed in
- * @deaf: WRITEs do not arrive
- * @mute: READs bring nothing
- * @flip: READ which changes a byte on its way, from 1 on; 0: none
- * @wrong_id: this is handed in
- * @slow_ns: time that a request takes
- * @keep_alives: that have been heard
- * @heard_ns: when the last one was
- * @quiet_ns: the longest time without one
- * @stop_at: request after which a signal comes
- * @limit_ms: of client_limit(), the last
- * @left: the visit was ended
- * @used: memory was given back with the visit under way
+ * struct target - the fake target, and what it does wrong
+ * @memory: memory that the target lends
+ * @lends: bytes of @memory that are lent
+ * @ids: ids of the requests that client_done() has yet to return
+ * @nr: number of @ids
+ * @posts: number of requests posted so far
+ * @dones: number of requests that client_done() has returned
+ * @deaf: the target drops WRITEs
+ * @mute: READs bring no data
+ * @flip: number of the request in which a bit is flipped, from 1 on; 0: none
+ * @wrong_id: what client_done() adds to each id
+ * @slow_ns: time that a request takes, ns
+ * @keep_alives: number of keep-alives sent
+ * @heard_ns: time of the last keep-alive
+ * @quiet_ns: longest time without a keep-alive, ns
+ * @stop_at: number of the request after which a signal comes
+ * @limit_ms: last argument of client_limit()
+ * @left: the visit has ended
+ * @used: memory was deregistered while the visit was under way
  */
 static struct target {
 	__u8 memory[REGION];
@@ -111,7 +112,7 @@ int client_conn_post(struct client_conn *to, const struct client_conn_request *r
 		     struct nl_failure *failure)
 {
 	__u64 at = request->remote - IOVA;
-	/* of a READ it is where the data go */
+	/* a READ writes its data here */
 	__u8 *local = (__u8 *)(uintptr_t)request->local;
 
 	(void)to;
@@ -133,7 +134,7 @@ int client_conn_post(struct client_conn *to, const struct client_conn_request *r
 	return 0;
 }
 
-/* The last one is done first. */
+/* Completes the request that was posted last. */
 int client_done(struct client *client, unsigned int *id, struct nl_failure *failure)
 {
 	(void)client;
@@ -236,13 +237,13 @@ static void test_each_byte(void **state)
 			assert_memory_equal(damage.got, region.in + word, size);
 			region.in[at] ^= 0x10;
 		}
-		/* no byte behind it is looked at */
+		/* bytes behind the size are not compared */
 		region.in[bytes] = (__u8)~region.out[bytes];
 		assert_true(scratch_check(&region, 0, bytes, &damage));
 	}
 }
 
-/* No byte is what it was a round before, at its place, and each 8 bytes differ from others. */
+/* A pattern differs from that of the round before, and its words of 8 bytes from each other. */
 static void test_rounds_differ(void **state)
 {
 	__u8 before[REGION];
@@ -305,7 +306,7 @@ static void loses(__u32 size)
 	blast_free(&b);
 }
 
-/* A target that takes nothing, or gives nothing, is found out in the first round. */
+/* A target that drops WRITEs, or sends no data for READs, is noticed in the first round. */
 static void test_nothing_arrives(void **state)
 {
 	(void)state;
@@ -347,7 +348,7 @@ static void test_wrong_id(void **state)
 	t.nr = 0;
 }
 
-/* However long a round is, the daemon hears something, and the time has an end. */
+/* The blast ends in time although a round takes longer, and sends keep-alives meanwhile. */
 static void test_slow_round(void **state)
 {
 	uint64_t before = clock_ns;
@@ -367,7 +368,7 @@ static void test_slow_round(void **state)
 	blast_free(&b);
 }
 
-/* A signal ends it within the round; what is under way is waited for. */
+/* A signal ends the blast within a round, after the requests under way have completed. */
 static void test_signal(void **state)
 {
 	struct blast b = { 0 };
@@ -420,7 +421,7 @@ static void test_times(void **state)
 	count(&times, 2);
 	assert_int_equal(times_percentile(&times, 50), 1);
 	assert_int_equal(times_percentile(&times, 50.1), 2);
-	/* one more after they were sorted */
+	/* one more time after the others were sorted */
 	assert_int_equal(times_add(&times, 1), 0);
 	assert_int_equal(times_percentile(&times, 66.6), 1);
 	times_free(&times);
@@ -438,7 +439,7 @@ static void test_times(void **state)
 	times_free(&times);
 }
 
-/* Of more than are kept each has its chance; least, most and average are of all. */
+/* A random sample of many times is kept; minimum, maximum and average cover all of them. */
 static void test_many_times(void **state)
 {
 	struct times times = { 0 };

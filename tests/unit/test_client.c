@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The tool's visit to a target that does not do what it should: messages of any length between
- * requests, answers to nothing, silence, memory that is not what was asked for. And what a signal
- * and a limit do to the tool's patience. The adapter and the clock are fakes.
+ * A visit of the tool to a target that misbehaves: it sends messages of any length between
+ * requests, answers without a question, nothing at all, or the wrong amount of memory. Also how
+ * a signal and a limit shorten the time that the tool waits. The adapter and the clock are
+ * fakes.
  *
  * Sources: tools/client_conn.c tools/client.c
  */
@@ -14,9 +15,9 @@
 
 static uint64_t clock_ns = 1;
 static atomic_bool interrupted;
-static uint64_t stops_at = UINT64_MAX;	/* the signal comes then, just before a sleep */
+static uint64_t stops_at = UINT64_MAX;	/* time of a signal, which does not interrupt poll() */
 
-/* Nobody wakes it. */
+/* poll() that sleeps for its whole time: no event comes. */
 static int asleep(struct pollfd *fds, nfds_t nr, int ms)
 {
 	assert_in_range(ms, 0, 600000);
@@ -34,7 +35,7 @@ static int asleep(struct pollfd *fds, nfds_t nr, int ms)
 #include "../../tools/client.c"
 #include "client_fakes.h"
 
-int rdmablk_wire_errno(unsigned int reason);	/* of the module */
+int rdmablk_wire_errno(unsigned int reason);	/* from the kernel module */
 
 #define TMO_MS	600000U
 
@@ -175,7 +176,7 @@ static void test_request(void **state)
 	assert_int_equal(request, 0);
 }
 
-/* A message is no request that is done, however short it is. */
+/* A message is not the completion of a request, however short the message is. */
 static void test_short_message(void **state)
 {
 	const struct rdmablk_hdr head = { .type = htole16(RDMABLK_MSG_ANSWER) };
@@ -200,7 +201,7 @@ static void test_close(void **state)
 	assert_int_equal(c->closed, RDMABLK_R_SHUTDOWN);
 }
 
-/* The reason comes before the failure of what is under way, and ends the visit: no LOGOUT. */
+/* CLOSE comes before a request fails: the visit ends with its reason, and without a LOGOUT. */
 static void test_ended(void **state)
 {
 	const struct rdmablk_close close = {
@@ -216,14 +217,14 @@ static void test_ended(void **state)
 	completes(&broken);
 	refuses(ECONNRESET);
 	assert_string_equal(failure.text, rdmablk_reason_text(RDMABLK_R_KICKED));
-	id.qp = NULL;	/* nothing of it is to be destroyed here */
+	id.qp = NULL;	/* so that client_leave() does not destroy the fake */
 	client_leave(c);
 	id.qp = &qp;
 	assert_int_equal(hw.sends, 0);
 	assert_true(clock_ns - before < 1000000);
 }
 
-/* WRITE WITH IMMEDIATE completes a receive; an old message is in its buffer. */
+/* A completion that is not a message is refused: its buffer still has an old message. */
 static void test_immediate(void **state)
 {
 	static const struct ibv_wc no_message[] = {
@@ -252,7 +253,7 @@ static void answer(unsigned int generation)
 	comes(&msg, sizeof(msg));
 }
 
-/* One keep-alive at a time, answered between requests, once. */
+/* One keep-alive is under way at a time; its answer comes once, possibly between requests. */
 static void test_keep_alive(void **state)
 {
 	unsigned int request;
@@ -270,7 +271,7 @@ static void test_keep_alive(void **state)
 	refuses(EPROTO);
 	assert_int_equal(client_keep_alive(c, &failure), 0);
 	assert_int_equal(hw.sends, 2);
-	answer(1);	/* not to this one */
+	answer(1);	/* answers the first keep-alive, not this one */
 	refuses(EPROTO);
 }
 
@@ -282,7 +283,7 @@ static uint64_t silent_ms(int err)
 	return (clock_ns - before) / 1000000;
 }
 
-/* The user's patience, what is left of the limit, or a second when a signal comes. */
+/* The tool waits for tmo_ms, for the rest of the limit, or for 1 s after a signal. */
 static void test_patience(void **state)
 {
 	(void)state;
@@ -293,7 +294,7 @@ static void test_patience(void **state)
 	c->limit = 0;
 	stops_at = clock_ns + 7000000000ULL;
 	assert_in_range(silent_ms(EINTR), 7999, 8000 + SLICE_MS + 1);
-	/* and what follows has no more than that */
+	/* the next wait is no longer than 1 s either */
 	assert_in_range(silent_ms(EINTR), 999, 1001);
 }
 
@@ -329,7 +330,7 @@ static int lends(struct rdmablk_scratch msg, struct client_scratch *lent)
 	return client_lend(c, 4096, lent, &failure);
 }
 
-/* Memory, no more than was asked for, or a reason, and never both. */
+/* SCRATCH has memory, at most what was asked for, or a reason, and never both. */
 static void test_lend(void **state)
 {
 	const struct rdmablk_scratch good = { .iova = htole64(5), .rkey = htole32(6),

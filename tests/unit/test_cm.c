@@ -117,7 +117,7 @@ static struct sa_path_rec *shared_path;
 static struct rdma_conn_param asked;
 static struct rdmablk_cm_request sent;
 
-/* Each access to cm_pending: what a task would see that looks just then */
+/* Each access to cm_pending: keeps what another task would see at that moment */
 static void looked(const void *at)
 {
 	if (at == &q.cm_pending)
@@ -134,11 +134,11 @@ static void woken(void)
 static void deliver_ev(struct rdma_cm_event *ev)
 {
 	assert_ptr_equal(id.context, &q);
-	/* Else rdma_cm would destroy the id. */
+	/* After any other result rdma_cm would destroy the id. */
 	assert_int_equal(id.handler(&id, ev), 0);
 	if (q.cm_pending)
 		return;
-	/* All that a task reads was there before it could know. */
+	/* The whole outcome was written before cm_pending showed it to a task. */
 	assert_int_equal(seen.cm_status, q.cm_status);
 	assert_ptr_equal(seen.why, q.why);
 	assert_int_equal(seen.cm_reason, q.cm_reason);
@@ -247,7 +247,7 @@ static int rdma_connect(struct rdma_cm_id *of, struct rdma_conn_param *param)
 	return begin(&connects);
 }
 
-/* Of a route that is there already they change nothing. */
+/* These two settings have no effect on a route that is there already. */
 static int rdma_set_ack_timeout(struct rdma_cm_id *of, u8 timeout)
 {
 	assert_ptr_equal(of, &id);
@@ -283,12 +283,12 @@ static bool rdma_cap_ib_sa(const struct ib_device *dev, u32 port)
 static void rdma_destroy_id(struct rdma_cm_id *of)
 {
 	assert_ptr_equal(of, &id);
-	/* A handler that still runs looks for its id there. */
+	/* A handler that still runs looks for its id in the queue. */
 	assert_ptr_equal(q.cm_id, of);
 	assert_int_equal(destroyed++, 0);
 }
 
-/* The consumer's, if the peer is one */
+/* Private data of a reject, if the peer's program and not its connection manager sent it */
 static const void *rdma_consumer_reject_data(struct rdma_cm_id *of, struct rdma_cm_event *ev,
 					     u8 *len)
 {
@@ -480,14 +480,14 @@ static void test_a_route_has_no_time_beyond_the_deadline(void **state)
 	assert_int_equal(way.calls, 1);
 }
 
-/* A deadline that is over is still one that rdma_cm can be told. */
+/* After the deadline 1 is left, never 0: rdma_cm still gets a valid time. */
 static void test_no_time_is_left(void **state)
 {
 	(void)state;
 	assert_int_equal(rdmablk_cm_left(jiffies + 7), 7);
 	assert_int_equal(rdmablk_cm_left(jiffies), 1);
 	assert_int_equal(rdmablk_cm_left(jiffies - 7), 1);
-	/* Wherever jiffies wrap. */
+	/* The same where jiffies wrap */
 	jiffies = -3UL;
 	assert_int_equal(rdmablk_cm_left(4), 7);
 	jiffies = 4;
@@ -505,14 +505,17 @@ static void test_given_up(void **state)
 	assert_int_equal(jiffies - start, 30);
 	assert_string_equal(q.why, "the connect was given up");
 	assert_int_equal(address.calls, 1);
-	/* Although there is an outcome: the next step would be for nothing. */
+	/*
+	 * A cancelled wait fails although the outcome is there: the next step would be for
+	 * nothing.
+	 */
 	setup(state);
 	establish();
 	waiter.cancelled = true;
 	assert_int_equal(rdmablk_cm_wait(&q, jiffies + 10), -ECANCELED);
 }
 
-/* Why an address or a route was not found, by either way that rdma_cm says it */
+/* The text of each error of an address or a route, from an event and from a call that fails */
 static void test_texts(void **state)
 {
 	static const struct {
@@ -555,12 +558,12 @@ static void test_retransmit_timeout(void **state)
 	assert_int_equal(resolve(9000), 0);
 	assert_int_equal(ack_timeout, RDMABLK_DEFAULT_ACK_TIMEOUT);
 	assert_int_equal(tos, -1);
-	/* A subnet manager knows better. */
+	/* With a subnet manager the path record has the timeout. */
 	setup(state);
 	device.sa = true;
 	assert_int_equal(resolve(9000), 0);
 	assert_int_equal(ack_timeout, -1);
-	/* And the administrator best. */
+	/* The administrator's choice comes before both. */
 	setup(state);
 	device.sa = true;
 	route.ack_timeout = 21;
@@ -603,7 +606,7 @@ static void share(int ret)
 	assert_int_equal(rdmablk_cm_share_route(&q, &route, &control, 77), ret);
 }
 
-/* On InfiniBand a queue asks nobody, and nothing comes later. */
+/* On InfiniBand a queue takes the path of the control queue: no request, and no event. */
 static void test_shared_route(void **state)
 {
 	(void)state;
@@ -651,10 +654,10 @@ static void test_connection_request(void **state)
 {
 	(void)state;
 	request();
-	/* The target may read nothing of ours. */
+	/* The target must not READ the memory of this host. */
 	assert_int_equal(asked.responder_resources, 0);
 	assert_int_equal(asked.initiator_depth, 16);
-	/* On rxe seven means for ever. */
+	/* On rxe 7 means that retries never end. */
 	assert_in_range(asked.retry_count, 1, 6);
 	assert_int_equal(asked.rnr_retry_count, 6);
 	/* The message has 92 bytes, and rdma_cm takes 36 of them. */
@@ -678,7 +681,7 @@ static void test_accepted(void **state)
 	assert_int_equal(fatals, 0);
 }
 
-/* The MAC of the accept, and what it covers, wait for the task that has the key. */
+/* The task that has the key checks the accept later: the queue keeps it, with its MAC. */
 static void test_accepted_in_version_2(void **state)
 {
 	_Alignas(8) u8 data[196] = { };
@@ -693,7 +696,7 @@ static void test_accepted_in_version_2(void **state)
 	assert_memory_equal(&q.accept, &want, sizeof(want));
 	assert_int_equal(q.peer_qpn, 0x1234);
 	assert_int_equal(q.version, 2);
-	/* Each side speaks what it asked for, or nothing. */
+	/* An accept of another version than the request's is an error. */
 	setup(state);
 	request_of(1);
 	deliver_data(RDMA_CM_EVENT_ESTABLISHED, 0, data, sizeof(data));
@@ -718,7 +721,7 @@ static void test_one_side_has_no_key(void **state)
 		  "the target demands a key: connect with --key NAME" },
 		{ 2, RDMABLK_R_VERSION, 1, -EPROTONOSUPPORT,
 		  "the target takes no keys: set auth = psk there, or connect without --key" },
-		/* Neither of them */
+		/* In these cases no key is missing. */
 		{ 2, RDMABLK_R_AUTH_REQUIRED, 2, -EACCES, "authentication required" },
 		{ 2, RDMABLK_R_VERSION, 3, -EPROTONOSUPPORT, "no common protocol version" },
 		{ 1, RDMABLK_R_VERSION, 1, -EPROTONOSUPPORT, "no common protocol version" },
@@ -751,7 +754,7 @@ static void test_accepted_by_something_else(void **state)
 	assert_int_equal(rdmablk_cm_wait(&q, jiffies), -EPROTO);
 	assert_int_equal(q.cm_reason, 0);
 	assert_false(q.connected);
-	/* One byte less than there must be */
+	/* One byte too short */
 	setup(state);
 	request();
 	msg_accept(data);
@@ -761,7 +764,7 @@ static void test_accepted_by_something_else(void **state)
 	request();
 	deliver_data(RDMA_CM_EVENT_ESTABLISHED, 0, NULL, 0);
 	assert_int_equal(rdmablk_cm_wait(&q, jiffies), -EPROTO);
-	/* The answer to another queue's request */
+	/* The accept of another queue's request */
 	setup(state);
 	request();
 	acc->queue = cpu_to_le16(MSG_QUEUE + 1);
@@ -829,7 +832,7 @@ static void test_refused_by_something_else(void **state)
 	assert_non_null(q.why);
 }
 
-/* A request has one outcome: what is no outcome changes nothing. */
+/* Events that are no outcome of the request leave it under way. */
 static void test_events_without_an_outcome(void **state)
 {
 	(void)state;
@@ -842,7 +845,7 @@ static void test_events_without_an_outcome(void **state)
 }
 
 /*
- * Its end
+ * The end of a connection
  */
 
 static void test_connection_ends(void **state)
@@ -864,7 +867,7 @@ static void test_connection_ends(void **state)
 		assert_int_equal(fatals, 1);
 		assert_int_equal(fatal_reason, c[i].reason);
 		assert_int_equal(destroyed, 0);
-		/* During the login the task hears of it, and the owner has nothing to lose. */
+		/* During a login the waiting task gets the error, and fatal() is not called. */
 		setup(state);
 		request();
 		deliver(c[i].event, 0);
@@ -874,7 +877,7 @@ static void test_connection_ends(void **state)
 	}
 }
 
-/* The device may vanish afterwards: nothing of its id is left. */
+/* The id is destroyed once, and the queue keeps no pointer to it. */
 static void test_destroyed_once(void **state)
 {
 	(void)state;
@@ -887,7 +890,7 @@ static void test_destroyed_once(void **state)
 	assert_int_equal(destroyed, 1);
 }
 
-/* That the last connection was established means nothing for the next one. */
+/* The next connection does not count as established because the last one was. */
 static void test_next_connection(void **state)
 {
 	(void)state;

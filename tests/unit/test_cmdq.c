@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/cmdq.c ends a command once, when the target has answered it and the
- * device is done with it, and that an answer which nobody waits for ends the session and
- * nothing else: of a tag that is free, of an earlier command of the tag, a second one, with
- * data that nobody has asked for. An answer always finds a receive, a SEND a send slot.
+ * Proves that kernel/cmdq.c ends a command once: when the target has answered it and the device
+ * is done with it. An answer without a command ends the session and nothing else: for a free
+ * tag, for an earlier command of the tag, a second answer, or one with data that was not asked
+ * for. An answer always finds a receive, and a SEND a send slot.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -61,7 +61,7 @@ struct ib_pd {
 #define SENDS		64
 
 static struct ib_qp {
-	struct ib_cqe *receive[RECEIVES];	/* posted, the first to be used first */
+	struct ib_cqe *receive[RECEIVES];	/* posted, in the order of use */
 	struct ib_sge sge[RECEIVES];
 	unsigned int nr_receives;
 	struct ib_send_wr send[SENDS];
@@ -108,7 +108,7 @@ static int ib_post_recv(struct ib_qp *qp, struct ib_recv_wr *wr, void *bad)
 	(void)bad;
 	if (post_fails)
 		return -EINVAL;
-	/* The queue pair has as many as there are tags. */
+	/* There are as many receives as tags. */
 	assert_true(qp->nr_receives < DEPTH);
 	qp->sge[qp->nr_receives] = wr->num_sge ? *wr->sg_list : (struct ib_sge){ };
 	qp->receive[qp->nr_receives++] = wr->wr_cqe;
@@ -125,13 +125,13 @@ void rdmablk_queue_failed(struct rdmablk_queue *q, const struct ib_wc *wc)
 	failed++;
 }
 
-/* As queue.c tells a message that is too long from a lost connection */
+/* As in queue.c: a message that is too long is not a lost connection. */
 u16 rdmablk_queue_recv_reason(const struct ib_wc *wc)
 {
 	return wc->status == IB_WC_LOC_LEN_ERR ? RDMABLK_R_MALFORMED : RDMABLK_R_CONNECTION;
 }
 
-/* Whatever is posted was reserved, or is one of those that own a slot. */
+/* Posts the batch. The send queue must have room for it. */
 void rdmablk_queue_post(struct rdmablk_queue *q)
 {
 	assert_true(q->lock.held);
@@ -151,7 +151,7 @@ static struct rdmablk_queue q;
 static struct rdmablk_cmdq c;
 static struct ib_pd pd = { .local_dma_lkey = 77 };
 static unsigned int ended, payloads;
-static bool few_receives;	/* the test has taken some away */
+static bool few_receives;	/* the test has posted fewer than DEPTH */
 static u32 payload_len;
 static bool payload_ok;
 static struct rdmablk_cmd_tag *last;
@@ -163,7 +163,7 @@ static void fatal(struct rdmablk_queue *queue, u16 why)
 	fatals++;
 }
 
-/* When a command ends its tag may be used again, and needs its receive. */
+/* When a command ends its tag may be used again, so its receive must be posted by then. */
 static void done(struct rdmablk_cmd_tag *cmd)
 {
 	assert_false(cmd->busy);
@@ -239,7 +239,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A command that is prepared. */
+/* A command that is prepared but not sent */
 static struct rdmablk_cmd_tag *prepared(int slots)
 {
 	struct rdmablk_cmd_tag *cmd = rdmablk_cmdq_get(&c, slots);
@@ -311,7 +311,7 @@ static struct ib_send_wr *last_send(void)
 	return &unit_qp.send[unit_qp.nr_sends - 1];
 }
 
-/* The session is over, for this reason, and no command has ended by it. */
+/* The session has ended once, with the reason @why, and no command has ended. */
 static void over(u16 why)
 {
 	assert_int_equal(fatals, 1);
@@ -343,7 +343,7 @@ static void test_answered(void **state)
 	assert_int_equal(fatals, 0);
 }
 
-/* Pages of a request are the device's until it says otherwise. */
+/* A command with pages of a request ends when it is answered and the device is done with them. */
 static void test_pages(void **state)
 {
 	struct rdmablk_cmd_tag *cmd;
@@ -380,7 +380,7 @@ static void test_failed_completions(void **state)
 	assert_int_equal(fatals, 0);
 	receive((struct ib_wc){ .status = IB_WC_WR_FLUSH_ERR }, NULL, 0);
 	over(RDMABLK_R_CONNECTION);
-	/* Those that are flushed with it say nothing new; an error of its own does. */
+	/* Other receives that are flushed report nothing new; an error of another kind does. */
 	q.failed = true;
 	receive((struct ib_wc){ .status = IB_WC_WR_FLUSH_ERR }, NULL, 0);
 	assert_int_equal(fatals, 0);
@@ -414,7 +414,7 @@ static void test_answers_nobody_waits_for(void **state)
 		answer_with(RDMABLK_IMM(cmd->tag, generation, RDMABLK_OK), 0);
 		over(RDMABLK_R_STATE);
 	}
-	/* All of it has changed nothing. */
+	/* The command is still under way after all of these answers. */
 	unit_qp.nr_receives = 0;
 	rdmablk_cmdq_post_recv(&c, &c.rx[0]);
 	rdmablk_cmdq_post_recv(&c, &c.rx[1]);
@@ -447,7 +447,7 @@ static void test_an_earlier_answer_of_the_tag(void **state)
 	assert_int_equal(ended, 1);
 }
 
-/* A target that answers before it has got the command */
+/* The target answers a command before it was sent. */
 static void test_an_answer_to_what_was_not_sent(void **state)
 {
 	struct rdmablk_cmd_tag *cmd = prepared(1);
@@ -474,7 +474,7 @@ static void test_payload(void **state)
 	send_done(cmd);
 	assert_int_equal(ended, 1);
 
-	/* An error has none, and asks for none. */
+	/* An answer with an error has no data, and payload() is not called. */
 	cmd = sent(false);
 	cmd->payload = payload;
 	answer(cmd, RDMABLK_R_INTERNAL);
@@ -484,7 +484,7 @@ static void test_payload(void **state)
 	assert_int_equal(unit_qp.nr_receives, DEPTH);
 }
 
-/* Data that is too long, not wanted, of an error, or refused */
+/* Data that is too long, not asked for, comes with an error, or is refused by payload() */
 static void test_bad_payload(void **state)
 {
 	static const struct {
@@ -526,7 +526,7 @@ static void test_forms_of_answers(void **state)
 	}, NULL, 0);
 	over(RDMABLK_R_MALFORMED);
 	rdmablk_cmdq_destroy(&c);
-	/* Without lists each has immediate data. */
+	/* Without lists each answer has immediate data. */
 	a.lists = false;
 	create(&a);
 	receive((struct ib_wc){ .opcode = IB_WC_RECV, .byte_len = 4 }, NULL, 0);
@@ -585,19 +585,19 @@ static void test_bad_lists(void **state)
 		over(RDMABLK_R_MALFORMED);
 		rdmablk_cmdq_post_recv(&c, &c.rx[i]);
 	}
-	/* Nobody's is the second; the first has its answer. */
+	/* The first answer is good; the second has a tag that does not exist. */
 	few_receives = true;
 	imm[1] = RDMABLK_IMM(DEPTH, 1, RDMABLK_OK);
 	answer_list(imm, 8);
 	assert_int_equal(ended, 1);
 	ended = 0;
 	over(RDMABLK_R_STATE);
-	/* What wants data has none in a list. */
+	/* A list does not answer a command that wants data. */
 	cmd[1]->payload = payload;
 	imm[0] = RDMABLK_IMM(cmd[1]->tag, cmd[1]->generation, RDMABLK_OK);
 	answer_list(imm, 4);
 	over(RDMABLK_R_MALFORMED);
-	/* One answer twice */
+	/* The same answer twice in one list */
 	cmd[0] = sent(true);
 	imm[0] = RDMABLK_IMM(cmd[0]->tag, cmd[0]->generation, RDMABLK_OK);
 	imm[1] = imm[0];
@@ -606,7 +606,10 @@ static void test_bad_lists(void **state)
 	assert_int_equal(payloads, 0);
 }
 
-/* SENDs that tell nothing leave slots for one request; the next that tells brings them back. */
+/*
+ * SENDs without a completion keep their slots, but leave room for a request. The next SEND with
+ * a completion gives all of them back.
+ */
 static void test_slots_of_quiet_commands(void **state)
 {
 	unsigned int quiet = 0;
@@ -630,14 +633,14 @@ static void test_slots_of_quiet_commands(void **state)
 	assert_int_equal(ended, 200);
 }
 
-/* A reserved tag owns its slot; one that tells nothing takes another. */
+/* A reserved tag owns a slot. If its SEND has no completion, it takes another one. */
 static void test_slots_of_reserved_tags(void **state)
 {
 	struct rdmablk_cmd_tag *cmd = &c.cmd[RDMABLK_CMD_FENCE];
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		/* At first there are slots, then there are none. */
+		/* First there is one slot, then none. */
 		atomic_set(&q.slots, i ? 0 : 1);
 		cmd->done = done;
 		rdmablk_cmdq_prepare(cmd, RDMABLK_OP_FENCE, 0, 0, 0, 0);
@@ -674,7 +677,7 @@ static void test_tags(void **state)
 	assert_int_equal(cmd[2]->slots, 3);
 }
 
-/* What both ends count: the tag after that of the command posted before. */
+/* An implied command: both ends take the tag after that of the command posted before. */
 static void test_implied(void **state)
 {
 	struct rdmablk_cmdq_attr a = attr();
@@ -686,7 +689,7 @@ static void test_implied(void **state)
 	rdmablk_cmdq_destroy(&c);
 	a.implied = true;
 	create(&a);
-	/* Nothing has been posted that it could go on from. */
+	/* No command was posted before, so no tag is implied. */
 	cmd = rdmablk_cmdq_get(&c, 1);
 	cmd->done = done;
 	assert_false(rdmablk_cmdq_imply(cmd, 5));
@@ -706,12 +709,12 @@ static void test_implied(void **state)
 	assert_true(wr->wr.send_flags & IB_SEND_SIGNALED);
 	assert_true(other->busy);
 	assert_int_equal(other->generation, (u8)(generation + 1));
-	/* It is nobody's turn twice. */
+	/* A tag's turn comes only once. */
 	assert_null(rdmablk_cmdq_add_implied(other));
 	rdmablk_queue_post(&q);
 	spin_unlock_bh(&q.lock);
 	assert_false(rdmablk_cmdq_imply(cmd, 5));
-	/* Its pages are the device's. */
+	/* The command ends only when the device is done with its pages. */
 	answer(other, RDMABLK_OK);
 	assert_int_equal(ended, 0);
 	send_done(other);
@@ -719,7 +722,7 @@ static void test_implied(void **state)
 	assert_int_equal(rdmablk_cmdq_get(&c, 1)->tag, other->tag + 1);
 }
 
-/* Whatever is refused, nothing is lost, and the next connection finds its memory. */
+/* When a step of create fails nothing leaks, and the next connection reuses the memory. */
 static void test_errors_of_create(void **state)
 {
 	struct rdmablk_cmdq_attr a = attr();
@@ -739,7 +742,7 @@ static void test_errors_of_create(void **state)
 		assert_true(!ret || ret == -ENOMEM);
 		rdmablk_cmdq_destroy(&c);
 		assert_int_equal(mappings, 0);
-		/* The next connection makes whole what a failed one has left. */
+		/* The next connection allocates what the failed one lacks. */
 		create(&a);
 		rdmablk_cmdq_destroy(&c);
 		rdmablk_cmdq_free(&c);
@@ -758,7 +761,7 @@ static void test_errors_of_create(void **state)
 	a.owned = SLOTS + 1;
 	assert_int_equal(create_as(&a), -EINVAL);
 	rdmablk_cmdq_destroy(&c);
-	/* Larger ones get larger memory, and answers without data no buffer. */
+	/* A larger login gets larger buffers; answers without data need no buffer. */
 	a = attr();
 	a.dirty_bytes = 4096;
 	create(&a);
@@ -800,7 +803,7 @@ static void test_a_smaller_login_after_a_failed_one(void **state)
 	}
 }
 
-/* No data of an earlier connection is in what is sent by the next. */
+/* What a connection sends has no data of an earlier connection in it. */
 static void test_memory_is_zeroed(void **state)
 {
 	const struct rdmablk_cmdq_attr a = attr();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that both ends agree: what kernel/wire.c and wire_data.c pack, target/wire/wire.c
- * and login_data.c take, with the same values, and the reverse; a whole login, message by
- * message, and the commands of write queues.
+ * Proves that both ends agree. What kernel/wire.c and wire_data.c pack, target/wire/wire.c and
+ * login_data.c accept with the same values, and the reverse: a whole login, message by message,
+ * and the commands of write queues.
  */
 #include <linux/kernel.h>
 
@@ -20,7 +20,7 @@ static const struct rdmablk_wire_hello hello = {
 	.keep_alive_ms = 600000, .host_name = "host \xff", .export_name = "disk0",
 };
 
-/* The head as the daemon looks at it before anything else. */
+/* The daemon checks the head of a message before anything else. */
 static void taken(const void *msg, size_t len, uint16_t want)
 {
 	uint16_t type;
@@ -130,7 +130,7 @@ static void test_hello_flags(void **state)
 	assert_memory_equal(got.uuid, h.uuid, sizeof(h.uuid));
 }
 
-/* What the target chooses of what it is offered, the initiator takes; whatever it is. */
+/* The initiator accepts whatever features the target chooses from those offered. */
 static void test_features(void **state)
 {
 	static const struct {
@@ -268,7 +268,7 @@ static void test_staged_grant(void **state)
 	assert_int_equal(grant.size, 10ULL << 40);
 }
 
-/* Each message of a login of version 2 that is not one of version 1, from both ends */
+/* Each message of a login of version 2 that differs from version 1, from both ends */
 static void test_version_2(void **state)
 {
 	static const uint8_t key_id[RDMABLK_KEY_ID_LEN] = { 7 }, id[RDMABLK_ID_LEN] = { 8 };
@@ -348,7 +348,7 @@ static void test_version_2(void **state)
 	}
 }
 
-/* What the daemon says of an export in memory that has a cache, and of a staged one. */
+/* The daemon's limits for a cached file, and below for a staged export */
 static const struct wire_scope cached = {
 	.size = MSG_SIZE, .logical_block = 512, .writer = true,
 	.ops = RDMABLK_OP_BIT(RDMABLK_OP_DIRTY) | RDMABLK_OP_BIT(RDMABLK_OP_FLUSH) |
@@ -398,7 +398,7 @@ static void test_limits(void **state)
 	assert_int_equal(out.slot_rkey, staged.slot_rkey);
 }
 
-/* A session that only reads is offered nothing that it may not do, and can be had. */
+/* A session that may only read is offered no operation that it may not use; LIMITS is valid. */
 static void test_limits_of_readers(void **state)
 {
 	struct rdmablk_wire_grant granted = msg_granted, granted_staged = msg_staged;
@@ -432,7 +432,7 @@ struct data_case {
 	unsigned int status;
 };
 
-/* One command there, and its answer back. */
+/* One command to the target, and its answer back */
 static void command_and_answer(const struct data_case *c)
 {
 	uint8_t tag = (uint8_t)(unit_random() % MSG_CMDS), generation = (uint8_t)unit_random();
@@ -462,7 +462,10 @@ static void command_and_answer(const struct data_case *c)
 	free(buf);
 }
 
-/* A WRITE that is nothing but its data is the WRITE that it would be in full, or none. */
+/*
+ * An implied WRITE is its data and 32 bits. It means the same as the whole command does, or is
+ * refused.
+ */
 static void test_implied_writes(void **state)
 {
 	static const struct wire_data none;
@@ -547,7 +550,7 @@ static void test_commands_of_write_queues(void **state)
 		command_and_answer(&list[i]);
 }
 
-/* What is dirty fits into DIRTY commands, also of an export that ends inside a granule. */
+/* All dirty granules fit into DIRTY commands, also if the export ends inside a granule. */
 static void test_dirty_ranges(void **state)
 {
 	_Alignas(8) uint8_t buf[RDMABLK_CMD_BYTES + 252 * sizeof(struct rdmablk_range)];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/ctrl.c sends and takes messages as they are in version 1; that in version
- * 2 it takes nothing but the next frame of the target once it has the keys, tells a CLOSE
- * without a seal from one with it, numbers its own frames in the order in which it posts
- * them, and leaves no key of a region behind.
+ * Proves that kernel/ctrl.c sends and takes messages of version 1 as they are. In version 2,
+ * once it has the keys, it takes nothing but the next frame of the target, tells a CLOSE
+ * without a seal from a sealed one, numbers its own frames in the order in which it posts them,
+ * and leaves no key of a region in memory.
  */
 #include "session_world.h"
 
@@ -76,7 +76,7 @@ static int buffers;		/* allocated */
 static int post_ret;
 static unsigned int recvs;	/* posted */
 
-/* What was posted, in this order, and what completes when the task waits */
+/* What was posted, in this order. Sends complete when the task waits. */
 static struct {
 	u8 data[RDMABLK_CTRL_MSG_MAX];
 	u32 len;
@@ -84,14 +84,14 @@ static struct {
 } sent[FRAMES];
 static unsigned int nr_sent, completed;
 
-/* Upcalls */
+/* Calls to the owner of the queue */
 static struct {
 	unsigned int fatals, closes, events, answers;
 	u16 fatal, close;
 	enum rdmablk_ctrl_trust trust;
 } up;
 
-/* The target: ciphers of both directions, as it sees them */
+/* The target's ciphers of both directions */
 static struct rdmablk_sealed to_us, from_us;
 static u8 i2t[32], t2i[32];
 static struct rdmablk_crypt_cipher *our_tx, *our_rx, *their_tx, *their_rx;
@@ -153,7 +153,7 @@ static int ib_post_send(struct ib_qp *of, const struct ib_send_wr *wr, void *bad
 {
 	assert_ptr_equal(of, &qp);
 	assert_null(bad);
-	/* Else another frame could be posted before this one. */
+	/* Without the lock another frame could be posted before this one. */
 	assert_true(ctrl.tx_lock.lock.held);
 	if (post_ret)
 		return post_ret;
@@ -252,7 +252,7 @@ static const struct rdmablk_ctrl_ops ops = {
 	.closed = closed, .event = event, .answered = answered,
 };
 
-/* Nothing is read where the device may change it meanwhile. */
+/* No message is read from a buffer that the device may change meanwhile. */
 static void copied(const void *data)
 {
 	for (unsigned int i = 0; i < RDMABLK_CTRL_RECVS; i++)
@@ -293,7 +293,7 @@ unsigned long wait_for_completion_timeout(struct completion *c, unsigned long ti
 	return c->done ? timeout : 0;
 }
 
-/* A message arrives as it is. */
+/* A message arrives without a seal. */
 static void arrives(const void *data, size_t len)
 {
 	static unsigned int next;
@@ -316,7 +316,7 @@ static void arrives_sealed(const void *msg, size_t len)
 	arrives(frame, (size_t)ret);
 }
 
-/* What the target gets from the frame of that number */
+/* Opens frame @nr as the target does. */
 static int opened(unsigned int nr, void *msg)
 {
 	assert_true(nr < nr_sent);
@@ -383,7 +383,7 @@ static void version1(void)
 	rdmablk_ctrl_reset(&ctrl, 1);
 }
 
-/* PROOF has left, and GRANT has come. */
+/* The state after PROOF was sent and GRANT has come */
 static void sealed(void)
 {
 	rdmablk_ctrl_open(&ctrl, our_rx);
@@ -417,7 +417,7 @@ static void says_open_grant(void)
 	arrives(msg, sizeof(msg));
 }
 
-/* One frame too late, or twice */
+/* The same frame number comes twice. */
 static void says_old_grant(void)
 {
 	says_grant();
@@ -439,7 +439,7 @@ static void test_messages_as_they_are(void **state)
 	assert_int_equal(rdmablk_ctrl_command(&ctrl, RDMABLK_OP_KEEPALIVE, 0, 0), 0);
 	assert_int_equal(sent[0].len, sizeof(struct rdmablk_command));
 	assert_int_equal(rdmablk_wire_type(sent[0].data, sent[0].len, 1), RDMABLK_MSG_COMMAND);
-	/* Its answer has not come yet. */
+	/* The answer to the first keep-alive has not come yet. */
 	assert_int_equal(rdmablk_ctrl_command(&ctrl, RDMABLK_OP_KEEPALIVE, 0, 0), -EBUSY);
 	msg_event(&ev);
 	arrives(&ev, sizeof(ev));
@@ -451,7 +451,7 @@ static void test_messages_as_they_are(void **state)
 	assert_int_equal(up.fatals, 0);
 	rdmablk_ctrl_close(&ctrl, RDMABLK_R_STATE);
 	assert_int_equal(le16_to_cpu(((struct rdmablk_close *)sent[1].data)->version_max), 1);
-	/* It does not know what a frame is. */
+	/* Version 1 knows no sealed frames. */
 	rdmablk_sealed_seal(&to_us, &ev, sizeof(ev), sent[2].data, RDMABLK_CTRL_MSG_MAX);
 	arrives(sent[2].data, sizeof(ev) + RDMABLK_SEALED_EXTRA);
 	assert_int_equal(up.fatal, RDMABLK_R_MALFORMED);
@@ -471,7 +471,7 @@ static void test_answers(void **state)
 	arrives(&a, sizeof(a));
 	assert_int_equal(up.answers, 1);
 	assert_int_equal(rdmablk_ctrl_wait(&ctrl, RDMABLK_TAG_LOGOUT, jiffies), 0);
-	/* The same one again completes nothing. */
+	/* The same answer again completes nothing. */
 	arrives(&a, sizeof(a));
 	assert_int_equal(up.answers, 1);
 	assert_int_equal(ctrl.stale_answers, 1);
@@ -513,7 +513,7 @@ static void test_login(void **state)
 	assert_int_equal(up.fatals, 0);
 }
 
-/* After PROOF nothing but the next frame counts. */
+/* After PROOF, anything but the next frame is a failed authentication. */
 static void test_other_grants(void **state)
 {
 	static void (*const grants[])(void) = { says_open_grant, says_old_grant };
@@ -531,7 +531,7 @@ static void test_other_grants(void **state)
 	}
 }
 
-/* Before the keys there is a dialogue; what it does not have is an error. */
+/* Before the keys, messages that do not belong to the login dialogue are errors. */
 static void test_before_the_keys(void **state)
 {
 	struct rdmablk_event_msg ev;
@@ -549,7 +549,7 @@ static void test_before_the_keys(void **state)
 	arrives_sealed(&ev, sizeof(ev));
 	assert_int_equal(up.fatals, 3);
 	assert_int_equal(up.events, 0);
-	/* Anybody may have sent it, and it may be a help. */
+	/* Anybody may have sent this CLOSE, but its reason may help. */
 	msg_close(&close);
 	arrives(&close, sizeof(close));
 	assert_int_equal(up.closes, 1);
@@ -564,7 +564,7 @@ static void test_close(void **state)
 	(void)state;
 	msg_close(&close);
 	msg_event(&ev);
-	/* The target may have found PROOF wrong, and have no key. */
+	/* The target may have found PROOF wrong, and then has no key to seal with. */
 	rdmablk_ctrl_open(&ctrl, our_rx);
 	arrives(&close, sizeof(close));
 	assert_int_equal(up.trust, RDMABLK_CTRL_UNPROVEN);
@@ -578,7 +578,7 @@ static void test_close(void **state)
 	assert_int_equal(up.fatals, 0);
 }
 
-/* Of a frame each bit counts, and what is no frame ends the session. */
+/* A change of any bit of a frame ends the session, and so does a message without a seal. */
 static void test_forged_frames(void **state)
 {
 	u8 frame[RDMABLK_CTRL_MSG_MAX];
@@ -605,7 +605,7 @@ static void test_forged_frames(void **state)
 	assert_int_equal(up.events, 1);
 }
 
-/* Whatever lets it come so far: without a seal it is no answer once there is a key. */
+/* Once there are keys, an answer without a seal is an error, however it gets this far. */
 static void test_no_answer_without_a_seal(void **state)
 {
 	u8 msg[MSG_GRANT2];
@@ -624,7 +624,7 @@ static void test_no_answer_without_a_seal(void **state)
 	assert_int_equal(ctrl.msg_len, sizeof(msg));
 }
 
-/* A whole message is inside, and a wrong one is as wrong as without a seal. */
+/* A message in a frame is checked in full, like one without a seal. */
 static void test_bad_messages_inside(void **state)
 {
 	u8 frame[RDMABLK_CTRL_MSG_MAX];
@@ -645,7 +645,7 @@ static void test_bad_messages_inside(void **state)
 	assert_int_equal(up.events, 0);
 }
 
-/* Each has its number, whatever task sends it. */
+/* Each frame has its number, whichever task sends it. */
 static void test_own_frames_are_in_order(void **state)
 {
 	struct rdmablk_command *cmd;
@@ -666,7 +666,7 @@ static void test_own_frames_are_in_order(void **state)
 	assert_int_equal(le16_to_cpu(((struct rdmablk_close *)msg)->version_min), 2);
 }
 
-/* The number is used up: no later frame could be taken. */
+/* The number of a frame that was not posted is used up: the target would take no later frame. */
 static void test_a_gap_ends_the_session(void **state)
 {
 	(void)state;
@@ -685,7 +685,7 @@ static void test_a_gap_ends_the_session(void **state)
 	assert_int_equal(rdmablk_ctrl_command(&ctrl, RDMABLK_OP_KEEPALIVE, 0, 0), 0);
 }
 
-/* What cannot be sealed is not sent. */
+/* A message that cannot be sealed is not sent, and uses no number. */
 static void test_a_cipher_that_fails(void **state)
 {
 	(void)state;
@@ -700,7 +700,7 @@ static void test_a_cipher_that_fails(void **state)
 	assert_int_equal(ctrl.seal.seq, 1);
 }
 
-/* Old frames are on their way when the new epoch begins, in both directions. */
+/* Frames of the old epoch are on their way when the new one begins, in both directions. */
 static void test_the_next_epoch(void **state)
 {
 	struct rdmablk_crypt_cipher *tx, *rx, *target_tx, *target_rx;
@@ -720,7 +720,7 @@ static void test_the_next_epoch(void **state)
 	assert_int_equal(rdmablk_ctrl_open_next(&ctrl, rx), 0);
 	assert_int_equal(rdmablk_ctrl_open_next(&ctrl, rx), -EBUSY);
 	arrives_sealed(&ev, sizeof(ev));
-	/* The target has not begun it. */
+	/* The target has not begun the new epoch yet. */
 	assert_int_equal(rdmablk_ctrl_seal_next(&ctrl, tx), -EBADMSG);
 	assert_int_equal(rdmablk_ctrl_command(&ctrl, RDMABLK_OP_KEEPALIVE, 0, 0), 0);
 	assert_int_equal(opened(0, msg), sizeof(struct rdmablk_command));
@@ -741,7 +741,7 @@ static void test_the_next_epoch(void **state)
 	rdmablk_crypt_free_cipher(target_rx);
 }
 
-/* The login wipes what it has read; a login that is broken off has not. */
+/* A login that is broken off does not wipe the last message; the end of the queue does. */
 static void test_nothing_stays(void **state)
 {
 	struct rdmablk_regions_get get;

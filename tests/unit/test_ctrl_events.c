@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/ctrl_events.c believes a CLOSE as far as it may: only one that is
- * certainly the target's fences the writes of a session and may end it; a hint is the text
- * of a login and no more; and what somebody else puts on the queue is a lost connection.
+ * Proves that kernel/ctrl_events.c trusts a CLOSE no further than it may. Only a CLOSE that is
+ * certainly the target's fences the writes of a session and may end it for good. A hint gives a
+ * login its text and no more. A CLOSE of somebody else counts as a lost connection.
  */
 #include "session_world.h"
 
@@ -29,7 +29,7 @@ void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
 	} else if (s.outage.phase == RDMABLK_PHASE_UP) {
 		s.outage.phase = RDMABLK_PHASE_BROKEN;
 		s.outage.reason = reason;
-		/* The recovery may look at once. */
+		/* The recovery may look at once, so @fenced and @trusted must agree by now. */
 		assert_int_equal(s.outage.fenced, s.outage.trusted != 0);
 	}
 }
@@ -109,7 +109,7 @@ static void test_the_targets_word(void **state)
 	assert_int_equal(s.outage.trusted, RDMABLK_R_STOLEN);
 	assert_int_equal(s.outage.reason, RDMABLK_R_STOLEN);
 	assert_int_equal(s.ctrl.queue.retry_after_ms, 70);
-	/* The adapter may have told of the end first. */
+	/* The adapter may have reported the end of the connection before CLOSE comes. */
 	setup(state);
 	s.outage.phase = RDMABLK_PHASE_BROKEN;
 	s.outage.reason = RDMABLK_R_CONNECTION;
@@ -124,7 +124,7 @@ static void test_the_targets_word(void **state)
 	assert_int_equal(s.outage.trusted, RDMABLK_R_EXPIRED);
 }
 
-/* Promise 1 rests on "fenced": nobody else may say so. */
+/* Promise 1 rests on @fenced: a CLOSE without a seal must not set it. */
 static void test_somebody_elses_word(void **state)
 {
 	(void)state;
@@ -133,7 +133,7 @@ static void test_somebody_elses_word(void **state)
 	assert_int_equal(s.outage.trusted, 0);
 	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
 	assert_int_equal(s.ctrl.queue.retry_after_ms, 0);
-	/* In the middle of a login, too */
+	/* The same in the middle of a login */
 	setup(state);
 	s.outage.phase = RDMABLK_PHASE_DOWN;
 	closes(RDMABLK_R_STOLEN, RDMABLK_CTRL_UNSEALED);
@@ -150,7 +150,7 @@ static void test_login(void **state)
 	assert_int_equal(s.login.trusted, RDMABLK_R_NO_EXPORT);
 	assert_false(s.outage.fenced);
 	assert_int_equal(s.ctrl.queue.retry_after_ms, 70);
-	/* The text is the same, but it is no reason to give up. */
+	/* A hint gives the login its text, but is no reason to give up. */
 	setup(state);
 	s.outage.phase = RDMABLK_PHASE_DOWN;
 	s.login.reason = RDMABLK_R_CONNECTION;
@@ -160,7 +160,7 @@ static void test_login(void **state)
 	assert_false(s.outage.fenced);
 }
 
-/* The target logs out: this side has planned nothing. It has when an export has grown. */
+/* A LOGOUT from the target is not planned by this side; a reconnect for a grown export is. */
 static void test_who_plans(void **state)
 {
 	(void)state;
@@ -175,7 +175,7 @@ static void test_who_plans(void **state)
 	assert_int_equal(renewals, 1);
 }
 
-/* A hint in a live session is impossible. Were it not, it would end nothing for good. */
+/* A live session cannot get a hint. If it did, the hint would end nothing for good. */
 static void test_a_hint_is_no_word(void **state)
 {
 	(void)state;
@@ -185,7 +185,7 @@ static void test_a_hint_is_no_word(void **state)
 	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
 }
 
-/* The peer of an error of the protocol gets a CLOSE, so the queue must still send. */
+/* After an error of the protocol the peer gets a CLOSE, so the queue must still send. */
 static void test_fatal(void **state)
 {
 	static const u16 told[] = {

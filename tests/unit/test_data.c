@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/wire_data.c takes those LIMITS that follow the protocol and no
- * others, that what comes out can be used as it is, and that commands and answers of
- * write queues are laid out as they must be.
+ * Proves that kernel/wire_data.c accepts LIMITS that follow the protocol and no others, that
+ * the parsed values can be used as they are, and that commands and answers of write queues have
+ * the right layout.
  */
 #include <endian.h>
 #include <linux/kernel.h>
@@ -11,7 +11,7 @@
 #include "unit.h"
 
 #define BIT_OF(op)	RDMABLK_OP_BIT(RDMABLK_OP_##op)
-#define ALL_OPS		0xffU	/* of those that this version knows */
+#define ALL_OPS		0xffU	/* operations that this version knows */
 
 static const struct rdmablk_wire_grant *granted;
 static struct rdmablk_wire_limits got;
@@ -212,7 +212,7 @@ static void test_ranges_of_operations(void **state)
 	unit_cases(&blocks_of_4096, cases + 12, ARRAY_SIZE(cases) - 12);
 }
 
-/* Sizes that are nothing for a disk of larger blocks come out as the nearest that are. */
+/* Sizes that a disk of larger blocks cannot use become the nearest ones that it can. */
 static void test_sizes_are_made_to_fit(void **state)
 {
 	struct rdmablk_limits msg;
@@ -240,7 +240,7 @@ static void test_sizes_are_made_to_fit(void **state)
 	}
 }
 
-/* Less at once than a granule: no disk could be told that. */
+/* An operation that takes less at once than its granularity is unusable, and left out. */
 static void test_less_than_a_granule(void **state)
 {
 	struct rdmablk_limits msg;
@@ -293,7 +293,7 @@ static void test_slots(void **state)
 	unit_cases(&staged, cases, ARRAY_SIZE(cases));
 }
 
-/* Fields that have a value with an operation, and 0 without it. */
+/* A field has a value with its operation, and is 0 without it. */
 static void lay_out(struct rdmablk_limits *msg, uint32_t ops, uint32_t flags)
 {
 	msg_limits(msg);
@@ -315,7 +315,7 @@ static void lay_out(struct rdmablk_limits *msg, uint32_t ops, uint32_t flags)
 	}
 }
 
-/* May an export with these flags have these operations? As a list of what must not be. */
+/* Whether an export with these flags may have these operations, as a list of what is wrong */
 static bool fits(uint32_t ops, uint32_t flags)
 {
 	bool cache = flags & RDMABLK_GRANT_CACHE, in_slots = flags & RDMABLK_GRANT_STAGED;
@@ -336,7 +336,7 @@ static bool fits(uint32_t ops, uint32_t flags)
 	return in_slots || !(ops & (BIT_OF(READ) | BIT_OF(WRITE)));
 }
 
-/* All sets of operations with all flags of an export. */
+/* All sets of operations with all flags of an export */
 static void test_operations(void **state)
 {
 	struct rdmablk_wire_grant g = msg_granted;
@@ -468,7 +468,7 @@ static void test_lists_of_answers(void **state)
 	}
 }
 
-/* Lists are sent only if the other end has room for them. */
+/* With lists of answers, the limits must leave room for a list. */
 static void test_lists_need_room(void **state)
 {
 	struct rdmablk_wire_grant g = msg_staged;
@@ -486,7 +486,7 @@ static void test_lists_need_room(void **state)
 	}
 }
 
-/* 30 bits are there for the position of an implied WRITE, in pages or in blocks. */
+/* An implied WRITE has 30 bits for its position, in pages or in blocks. */
 static void test_implied_writes(void **state)
 {
 	const uint64_t most = 1ULL << 30;

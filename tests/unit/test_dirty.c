@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/dirty.c forgets no granule: against a model that has a byte for
- * each, exhaustively where it is small and at random where it is not, and in every order
- * in which the accesses of two setters and a flush can follow each other.
+ * Proves that kernel/dirty.c forgets no granule. It is compared with a model that has a byte
+ * for each granule: with all sets of granules if there are few, at random if there are many,
+ * and in every order of the accesses of two setters and a flush.
  */
 #include <endian.h>
 #include <linux/kernel.h>
@@ -13,7 +13,7 @@
 #include "dirty_any.h"
 #include "unit.h"
 
-#define GROUP		4096	/* granules of a summary bit, of words of 64 bits */
+#define GROUP		4096	/* granules of a summary bit: 64 words of 64 bits */
 #define MOST		(70 * GROUP)
 #define RANGES		64
 
@@ -59,7 +59,7 @@ static void begin(void)
 	cursor = 0;
 }
 
-/* One call of next; returns what that did. */
+/* One call of next. Return: the number of ranges. */
 static unsigned int next(unsigned int max)
 {
 	struct rdmablk_range out[RANGES + 1];
@@ -108,7 +108,7 @@ static void grow(uint64_t bytes)
 	granules = (bytes + granule - 1) / granule;
 }
 
-/* A whole flush, in calls of so many ranges. */
+/* A whole flush, with at most @max ranges in each call */
 static void flush(unsigned int max)
 {
 	begin();
@@ -143,7 +143,7 @@ static void test_small_exports(void **state)
 	}
 }
 
-/* Each write there is, in blocks, across words of an export that ends in a granule. */
+/* Each possible write, in blocks, across words, to an export that ends inside a granule */
 static void test_each_write(void **state)
 {
 	const uint32_t block = 512, blocks = 2 * 150 - 1;
@@ -261,7 +261,7 @@ static void test_limits(void **state)
 	rdmablk_dirty_exit(&x);
 }
 
-/* A login that was granted a larger size has failed: the export is as before. */
+/* A login that was granted a larger size has failed: the export has its old size again. */
 static void test_growth_is_taken_back(void **state)
 {
 	const uint64_t was = GROUP * 4096 - 512;
@@ -305,9 +305,9 @@ static void test_no_memory(void **state)
 /* --- in every order ------------------------------------------------------------- */
 
 /*
- * Two setters and a flush, as coroutines that give way before each access to the word
- * or the summary of one granule. The orders are counted through like the digits of a
- * number: the last choice that can be another one is.
+ * Two setters and a flush are coroutines that give way before each access to the word or the
+ * summary of one granule. All orders are tried. They are counted through like the digits of a
+ * number: the last choice that has an alternative is changed first.
  */
 #define STACK		(256 * 1024)
 #define PLAYERS		3
@@ -319,14 +319,14 @@ static struct {
 	ucontext_t main, context[PLAYERS];
 	uint8_t *stack[PLAYERS];
 	bool ended[PLAYERS];
-	int now;			/* who runs, -1: main */
+	int now;			/* index of the running coroutine, -1: main */
 	unsigned int clock, begun[PLAYERS], returned[PLAYERS];
 	unsigned int choice[CHOICES], of[CHOICES], depth, step;
 	uint64_t pos[FLUSH];
-	bool fails;			/* the flush does, and puts back what it took */
-	bool first[FLUSH];		/* write is in the flush */
+	bool fails;			/* the flush fails, and puts its bits back */
+	bool first[FLUSH];		/* the write is in the flush */
 	bool buffers;			/* stores wait for a full barrier of their thread */
-	bool wrote, seen;		/* a store of OTHER's is in memory, was at the flush */
+	bool wrote, seen;		/* OTHER's store is in memory; it was at the flush */
 	bool lost;
 } play;
 
@@ -381,7 +381,7 @@ static void player(int me)
 	play.now = -1;
 }
 
-/* One step of one of those that have not ended. */
+/* Runs a coroutine that has not ended until it gives way or ends. */
 static bool play_step(void)
 {
 	int left[PLAYERS];
@@ -428,7 +428,7 @@ static void play_start(void)
 	}
 }
 
-/* One order to its end. What the flush did not take, or put back, is the next one's. */
+/* Runs one order to its end. The next flush must have what this one did not take or put back. */
 static bool play_order(void)
 {
 	struct rdmablk_range out[RANGES];
@@ -495,8 +495,8 @@ static void test_each_order(void **state)
 }
 
 /*
- * A flush that takes a bit which a setter has found set sees what that one wrote before:
- * here its stores wait in a buffer until it comes to a barrier.
+ * A setter may find its bit set already. The flush that takes this bit must see what the setter
+ * wrote before, although the setter's stores wait in a buffer until its next barrier.
  */
 static void test_each_order_of_what_was_written_before(void **state)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves, with threads that write while another one flushes, that a flush covers each
- * write that was acknowledged before it began, and that none is lost. Built with
- * ThreadSanitizer, which also sees an access that should be atomic and is not.
+ * Proves, with threads that write while another one flushes, that a flush covers each write
+ * that was acknowledged before it began, and that no write is lost. ThreadSanitizer also
+ * reports an access that should be atomic and is not.
  *
- * A write is a number in the memory of the export, in the order of the writes of its
- * granule. What the flush would make durable is what it finds there for each range, after
- * all of them have been taken, as the target does.
+ * A write stores a growing number in each of its granules. The flush makes durable what it
+ * finds in the memory of a range after it has taken that range, as the target does.
  */
 #include <endian.h>
 #include <linux/atomic.h>
@@ -24,7 +23,7 @@
 #define GRANULE		512
 
 static struct rdmablk_dirty d;
-static unsigned long memory[WRITERS][GRANULES];		/* of each writer: its newest */
+static unsigned long memory[WRITERS][GRANULES];		/* newest write of each writer */
 static unsigned long acknowledged[WRITERS][GRANULES];
 static unsigned long must[WRITERS][GRANULES], durable[WRITERS][GRANULES];
 static int ended;
@@ -69,7 +68,7 @@ static void look(unsigned long to[WRITERS][GRANULES], unsigned long from[WRITERS
 			to[w][g] = __atomic_load_n(&from[w][g], __ATOMIC_ACQUIRE);
 }
 
-/* What a flush finds, or nothing if it fails in the middle. */
+/* A flush, or one that fails in the middle and makes nothing durable */
 static void flush(bool fails)
 {
 	struct rdmablk_range out[8];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Proves that kernel/dispatch.c takes all that a request needs, or nothing; that a request
- * which comes while the connection is down is held, fails or comes again as its state says;
- * and that each request is sent once, in a batch or alone.
+ * which comes while the connection is down is held, fails or is queued again, as the state of
+ * the path demands; and that each request is sent once, in a batch or alone.
  */
 #include <linux/kernel.h>
 
@@ -439,7 +439,7 @@ static void test_hold_new(void **state)
 	path.live = false;
 	path.holding = true;
 	path.failing_fast = true;
-	memset(&rq[0].pdu, 0xff, sizeof(rq[0].pdu));	/* of the tag's last use */
+	memset(&rq[0].pdu, 0xff, sizeof(rq[0].pdu));	/* left from the last use of the tag */
 	rq[0].pdu.held = false;
 	assert_int_equal(send_it(true), BLK_STS_OK);
 	assert_int_equal(rq[0].state, STARTED);
@@ -480,7 +480,7 @@ static void test_held_is_sent(void **state)
 		assert_int_equal(rq[0].pdu.holds, 1);
 		assert_int_equal(counters.requeues, !unsent);
 	}
-	/* Another request has the tag of one that was held. */
+	/* A new request does not inherit the count of a held one that had its tag. */
 	setup(state);
 	rq[0].pdu.holds = 2;
 	assert_int_equal(send_it(true), BLK_STS_OK);
@@ -512,12 +512,12 @@ static void test_write(void **state)
 	assert_int_equal(send_it(true), BLK_STS_OK);
 	assert_ptr_equal(rq[0].pdu.queue, &hwqs[0].write);
 	slots_are(SLOTS, SLOTS - 2);
-	/* The batch of both directions ends with the last request. */
+	/* The last request of a batch commits both queues. */
 	assert_int_equal(commits[0], 1);
 	assert_int_equal(commits[1], 1);
 }
 
-/* A bio of a stacked device comes through; the target would end the session. */
+/* A stacked device may send a WRITE to a read-only disk. The target would end the session. */
 static void test_read_only(void **state)
 {
 	(void)state;
@@ -536,14 +536,14 @@ static void test_no_slots(void **state)
 	assert_int_equal(refused, BLK_STS_RESOURCE);
 	assert_false(rq[0].mapped);
 	slots_are(1, SLOTS);
-	/* Earlier requests of the batch do not wait for the next batch. */
+	/* Earlier requests of the batch are committed, and do not wait for the next batch. */
 	assert_int_equal(commits[0] + commits[1], 2);
 	setup(state);
 	map_status = BLK_STS_RESOURCE;
 	is_refused(BLK_STS_RESOURCE);
 }
 
-/* The READ behind a WRITE has a slot of its own, or the WRITE has none. */
+/* A WRITE takes a slot for the READ behind it, too, or takes none at all. */
 static void test_ordered(void **state)
 {
 	(void)state;
@@ -562,14 +562,14 @@ static void test_ordered(void **state)
 	assert_int_equal(send_it(true), BLK_STS_RESOURCE);
 	assert_false(rq[0].mapped);
 	slots_are(SLOTS, 2);
-	/* A READ needs none. */
+	/* A READ request needs no further READ. */
 	rq[0].op = REQ_OP_READ;
 	assert_int_equal(send_it(true), BLK_STS_OK);
 	assert_false(rq[0].pdu.more);
 	slots_are(SLOTS - 2, 2);
 }
 
-/* The command that makes a WRITE durable says that it is there; no READ has to. */
+/* The command that makes a WRITE durable proves that the WRITE has arrived: no READ follows. */
 static void test_durable(void **state)
 {
 	for (int ordered = 0; ordered < 2; ordered++) {
@@ -584,7 +584,7 @@ static void test_durable(void **state)
 		assert_int_equal(rq[0].pdu.nr_wr, 2);
 		slots_are(SLOTS, SLOTS - 2);
 	}
-	/* Without a tag the FLUSH comes later, and the WRITE tells of its own end. */
+	/* Without a tag the FLUSH is sent later, so the WRITE must tell of its own completion. */
 	setup(state);
 	path.cache = true;
 	path.more = true;
@@ -606,7 +606,7 @@ static void cached(int op)
 	rq[0].op = op;
 }
 
-/* A FLUSH with nothing to do is sent nowhere. */
+/* A FLUSH is not sent if nothing has to be flushed. */
 static void test_flush(void **state)
 {
 	(void)state;
@@ -618,7 +618,7 @@ static void test_flush(void **state)
 	assert_int_equal(send_it(true), BLK_STS_OK);
 	assert_int_equal(rq[0].state, QUEUED);
 	assert_int_equal(others, 1);
-	/* Writes before it are counted, those that are durable are not. */
+	/* WRITEs before a FLUSH are counted, except durable ones. */
 	cached(REQ_OP_WRITE);
 	assert_int_equal(send_it(true), BLK_STS_OK);
 	assert_int_equal(path.ahead.recent, 1);
@@ -633,7 +633,7 @@ static void test_flush(void **state)
 	assert_int_equal(path.ahead.recent, 0);
 }
 
-/* A command with a tag, one that waits for one, and a FLUSH that cannot. */
+/* A command with a tag, one that waits for a tag, one that is refused, and a FLUSH */
 static void test_staged(void **state)
 {
 	(void)state;
@@ -657,7 +657,7 @@ static void test_staged(void **state)
 	assert_int_equal(rq[0].state, QUEUED);
 }
 
-/* Exactly one task polls for the end of a request. */
+/* A request is watched if one of the two is polled, the request or its queue, and not both. */
 static void test_polled(void **state)
 {
 	for (int i = 0; i < 4; i++) {
@@ -689,7 +689,7 @@ static void test_batch(void **state)
 
 	(void)state;
 	rq[1].op = REQ_OP_WRITE;
-	rq[2].op = REQ_OP_FLUSH;	/* is left to be queued alone */
+	rq[2].op = REQ_OP_FLUSH;	/* stays in the list, to be queued alone */
 	rq[3].op = REQ_OP_WRITE;
 	rq[3].mq_hctx = &hctx[1];
 	rdmablk_dispatch_ops.queue_rqs(&list);
@@ -751,7 +751,7 @@ static void test_no_batch(void **state)
 }
 
 /*
- * Time
+ * Timeouts
  */
 
 static void test_timeout(void **state)
@@ -766,7 +766,7 @@ static void test_timeout(void **state)
 	assert_true(timed_out_command);
 }
 
-/* On a polled queue it may have ended long ago: that is no broken connection. */
+/* On a polled queue the request may have ended unseen: its timeout breaks no connection. */
 static void test_timeout_of_what_has_ended(void **state)
 {
 	(void)state;
@@ -775,7 +775,7 @@ static void test_timeout_of_what_has_ended(void **state)
 	assert_int_equal(timeouts, 0);
 }
 
-/* A held request waits for a connection, which must not be blamed for that. */
+/* A held request waits for the next connection, so its timeout breaks none. */
 static void test_timeout_of_what_is_held(void **state)
 {
 	(void)state;

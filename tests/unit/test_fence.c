@@ -35,7 +35,7 @@ static void test_lost_connections(void **state)
 	}
 }
 
-/* So few writes that there is often nothing to flush. */
+/* There are so few writes that often nothing has to be flushed. */
 static void test_a_calm_disk(void **state)
 {
 	cleans = 0;
@@ -49,7 +49,7 @@ static void test_a_calm_disk(void **state)
 	assert_in_range(cleans, 5000, UINT32_MAX);
 }
 
-/* A request does not wait for a flush that will not come any more. */
+/* A caller does not wait for a flush that cannot be sent any more. */
 static void test_a_flush_after_the_end(void **state)
 {
 	(void)state;
@@ -71,7 +71,7 @@ static void flush_now(void)
 	assert_int_equal(rdmablk_fence_flush(f, 1), 0);
 }
 
-/* A flush goes by the queue that has written, and needs no FENCE there, whichever it is. */
+/* A FLUSH is sent on a queue that has written, and needs no FENCE on that queue. */
 static void test_fences_of_one_writer(void **state)
 {
 	(void)state;
@@ -111,7 +111,10 @@ static void test_no_fence_of_a_late_writer(void **state)
 	flush_now();
 	shim_access = NULL;
 	assert_int_equal(late, 1);
-	/* That of queue 1; queue 0 carries the flush. */
+	/*
+	 * Queue 1 was fenced. Queue 0 carries the flush, and queue 2 has written too late for
+	 * it.
+	 */
 	assert_int_equal(fences, 1);
 	assert_true(hwq[2].wrote);
 	assert_true(dirty_any(&f->dirty));
@@ -121,7 +124,7 @@ static void test_no_fence_of_a_late_writer(void **state)
 	assert_int_equal(file[2], ended[2]);
 }
 
-/* Bits that a flush puts back were fenced for it. */
+/* Bits that a failed flush puts back need no second FENCE. */
 static void test_no_fence_after_a_failure(void **state)
 {
 	unsigned int failures = 0;
@@ -140,7 +143,7 @@ static void test_no_fence_after_a_failure(void **state)
 	assert_in_range(failures, 1, 1000);
 }
 
-/* The number of flushes starts again from 1; no mark is 0. */
+/* The number of flushes wraps to 1, because a mark is never 0. */
 static void test_many_flushes(void **state)
 {
 	(void)state;

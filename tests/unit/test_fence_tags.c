@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that what kernel/fence.c sends gets tags of its write queue: slow commands not
- * all of them, and each sooner or later.
+ * Proves that the commands of kernel/fence.c get tags of their write queue: slow commands never
+ * have all of them, and each command gets one sooner or later.
  */
 #include "fence_world.h"
 
-/* 100 on one queue, fenced or not, that never end: others still get through. */
+/* 100 slow commands of one queue do not end, fenced or not. Other commands still get tags. */
 static void test_slow_commands_leave_tags(void **state)
 {
 	(void)state;
@@ -29,7 +29,7 @@ static void test_slow_commands_leave_tags(void **state)
 	all_done();
 }
 
-/* In the order in which they came. */
+/* FUA writes get tags in the order in which they came. */
 static void test_fua_writes_wait_in_line(void **state)
 {
 	(void)state;
@@ -50,8 +50,8 @@ static void test_fua_writes_wait_in_line(void **state)
 }
 
 /*
- * A target that takes no more than one besides the reserved ones: when that comes back at
- * the wrong moment nobody else will say that there is one.
+ * The target takes one command besides the reserved ones. If its tag comes back while the next
+ * command begins to wait, no other answer will wake that one.
  */
 static void test_a_single_tag(void **state)
 {

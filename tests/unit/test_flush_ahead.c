@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Proves that kernel/flush_ahead.c calls nothing flushed that is not, whatever happens between
- * any two of its steps, and which writes it expects a flush of. The same of sessions that
- * have their target's memory: test_fence.c.
+ * two of its steps, and after which writes it expects a FLUSH. test_fence.c proves the same for
+ * one-sided sessions.
  */
 #include <limits.h>
 #include <linux/kernel.h>
@@ -20,7 +20,7 @@ static unsigned int ended, durable, depth, cleans, settled;
 /* A FLUSH from its beginning to its end */
 static struct {
 	bool busy, was_unflushed;
-	unsigned int covers;		/* writes that had ended when it was sent */
+	unsigned int covers;		/* number of ended writes when it was sent */
 } flush[FLUSHES];
 
 static void write_ends(void)
@@ -42,7 +42,7 @@ static void flush_ends(unsigned int i)
 	bool ok = unit_random() & 1;
 
 	if (flush[i].covers == UINT_MAX)
-		return;		/* it is being sent */
+		return;		/* it is still being sent */
 	if (ok)
 		durable = max(durable, flush[i].covers);
 	flush[i].covers = UINT_MAX;
@@ -95,7 +95,7 @@ static void step(void)
 	}
 }
 
-/* Before an access of the tested code: others are at work, too. */
+/* Before each access of the tested code other tasks may take a step. */
 static void world(const void *at)
 {
 	(void)at;
@@ -130,7 +130,7 @@ static void test_what_is_clean_is_durable(void **state)
 			step();
 		shim_access = NULL;
 	}
-	/* or it has shown nothing */
+	/* otherwise the test has shown nothing */
 	assert_in_range(cleans, 5000, UINT_MAX);
 	assert_in_range(settled, 5000, UINT_MAX);
 }
@@ -143,7 +143,7 @@ static bool flushes_clean(void)
 	return rdmablk_flush_ahead_is_clean(&path);
 }
 
-/* Writes from before the session, and writes of others, are not known. */
+/* Writes from before the session, and writes of other hosts, are unknown: the FLUSH is sent. */
 static void test_the_first_flush_is_sent(void **state)
 {
 	(void)state;
@@ -153,14 +153,14 @@ static void test_the_first_flush_is_sent(void **state)
 	assert_true(flushes_clean());
 	rdmablk_flush_ahead_start(&path, true);
 	assert_false(flushes_clean());
-	/* a session ends with FLUSHes under way; its successor is another connection */
+	/* a session ends with a FLUSH under way; the next session has another connection */
 	rdmablk_flush_ahead_begin(&path);
 	rdmablk_flush_ahead_start(&path, false);
 	assert_false(rdmablk_flush_ahead_is_clean(&path));
 	assert_true(flushes_clean());
 }
 
-/* An end in order waits for a flush that is under way, whatever has been written. */
+/* An orderly end waits for a FLUSH under way, whatever has been written. */
 static void test_a_flush_under_way_is_not_settled(void **state)
 {
 	bool was;
@@ -173,7 +173,7 @@ static void test_a_flush_under_way_is_not_settled(void **state)
 	assert_false(rdmablk_flush_ahead_is_settled(&path));
 	rdmablk_flush_ahead_end(&path, was, true);
 	assert_true(rdmablk_flush_ahead_is_settled(&path));
-	/* nobody's flush is needed where others write, too */
+	/* where other hosts write, too, an orderly end needs no FLUSH */
 	rdmablk_flush_ahead_start(&path, true);
 	assert_true(rdmablk_flush_ahead_is_settled(&path));
 }
@@ -192,12 +192,15 @@ static void test_what_is_expected(void **state)
 	(void)state;
 	rdmablk_flush_ahead_flush(&path);
 	singles(SINGLES);
-	/* no FLUSH has succeeded: this one would have to be sent */
+	/* no FLUSH has succeeded yet, so the one behind this write must be sent */
 	assert_false(rdmablk_flush_ahead_expects(&path, 512));
 	assert_true(flushes_clean());
 	assert_true(rdmablk_flush_ahead_expects(&path, BYTES));
 	assert_false(rdmablk_flush_ahead_expects(&path, BYTES + 512));
-	/* one is, the second is not, and then counting begins again */
+	/*
+	 * a second write before the FLUSH expects none; after many of them the count starts
+	 * again
+	 */
 	rdmablk_flush_ahead_write(&path);
 	assert_false(rdmablk_flush_ahead_expects(&path, 512));
 	rdmablk_flush_ahead_flush(&path);
@@ -206,7 +209,7 @@ static void test_what_is_expected(void **state)
 		rdmablk_flush_ahead_write(&path);
 	rdmablk_flush_ahead_flush(&path);
 	singles(SINGLES);
-	/* FLUSHes of nothing say nothing */
+	/* FLUSHes without writes do not change the count */
 	for (int i = 0; i < 10; i++)
 		rdmablk_flush_ahead_flush(&path);
 	assert_true(rdmablk_flush_ahead_expects(&path, 512));
@@ -214,7 +217,7 @@ static void test_what_is_expected(void **state)
 	assert_false(rdmablk_flush_ahead_expects(&path, 512));
 }
 
-/* It comes again as a plain one, whoever flushes meanwhile, and the FLUSH behind it is sent. */
+/* After a failure the write is sent again as a plain one, and the FLUSH behind it is sent. */
 static void test_a_failure_is_the_end_of_it(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/wire.c holds each field of GRANT to its range, at both ends, and
- * to what HELLO and CHALLENGE said.
+ * Proves that kernel/wire.c checks each field of GRANT against both ends of its range, and
+ * against what HELLO and CHALLENGE said.
  */
 #include <endian.h>
 #include <linux/kernel.h>
@@ -173,7 +173,7 @@ static void test_timeouts(void **state)
 	unit_cases(&message, cases, ARRAY_SIZE(cases));
 }
 
-/* Asked for, granted, session timeout: is that too long? */
+/* Keep-alive asked for, keep-alive and session timeout granted, and whether they are accepted */
 static void test_timeouts_fit_what_was_asked_for(void **state)
 {
 	static const struct {
@@ -232,7 +232,7 @@ static void test_target_name(void **state)
 	}
 }
 
-/* Staged exports have no regions, of any size. */
+/* The GRANT of a staged export has no regions, and no size of regions. */
 static void test_staged(void **state)
 {
 	static const struct unit_case cases[] = {
@@ -263,7 +263,7 @@ static void test_staged(void **state)
 	unit_cases(&message, cases, ARRAY_SIZE(cases));
 }
 
-/* A grant with these flags and nothing else that is unusual. */
+/* A GRANT with these flags that is otherwise ordinary */
 static int parse_flags(const struct rdmablk_hello *sent, uint64_t features, uint32_t flags)
 {
 	struct rdmablk_wire_challenge ch = msg_challenged;
@@ -280,7 +280,7 @@ static int parse_flags(const struct rdmablk_hello *sent, uint64_t features, uint
 	return rdmablk_wire_parse_grant(&msg, sizeof(msg), sent, &ch, &got);
 }
 
-/* No flag of GRANT without the feature it needs. */
+/* A flag of GRANT is refused without the feature that it needs. */
 static void test_flags_need_features(void **state)
 {
 	(void)state;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/hwq.c makes the memory of hardware queues where the processors are that
- * use it, no more than requests can need, and that it frees all of it, whatever was made.
+ * Proves that kernel/hwq.c allocates the memory of hardware queues on the node of the
+ * processors that use it, and no more than requests can need, and that it frees all of it,
+ * however much was allocated.
  */
 #include "session_world.h"
 
@@ -28,8 +29,8 @@ struct blk_mq_queue_map {
 
 static struct rdmablk_session s;
 static int live;		/* allocations that are not free */
-static int left;		/* that succeed until one fails; negative: all do */
-static unsigned int on_node[3];	/* allocations, the last of no node */
+static int left;		/* allocations until one fails; negative: none does */
+static unsigned int on_node[3];	/* allocations, the last without a node */
 static unsigned int cmdqs_freed;
 
 static void *unit_alloc(size_t bytes, int node)
@@ -156,7 +157,7 @@ static void test_nodes(void **state)
 	all_free();
 }
 
-/* All processors poll on the only queue for that, the first of them is on node 0. */
+/* All processors use the only polled queue, and the first processor is on node 0. */
 static void test_polled_queues_have_a_map_of_their_own(void **state)
 {
 	static const int node[] = { 0, 1, 0 };
@@ -180,7 +181,7 @@ static void test_queue_that_no_processor_uses(void **state)
 	all_free();
 }
 
-/* 128 KiB that nothing would ever use are not taken. */
+/* The reserve of 128 KiB is allocated only if a request can need it. */
 static void test_reserve(void **state)
 {
 	(void)state;
@@ -214,7 +215,7 @@ static void test_tail(void **state)
 	all_free();
 }
 
-/* Any of the allocations may fail. */
+/* Each of the allocations fails once. */
 static void test_no_memory(void **state)
 {
 	int n = 0;
@@ -231,15 +232,15 @@ static void test_no_memory(void **state)
 		assert_int_equal(left, -1);
 		all_free();
 	}
-	assert_int_equal(left, 0);	/* none has failed */
-	/* Nothing but the queues is kept: two tables, and three things for each queue. */
+	assert_int_equal(left, 0);	/* no allocation has failed */
+	/* Two tables, and three allocations for each queue */
 	assert_int_equal(live, 2 + 3 * s.nr_queues);
 	assert_null(s.why);
 	all_free();
 	assert_true(n > live);
 }
 
-/* A session that never got so far; and one that begins again from there */
+/* A session that has no queues yet, and one that allocates them again */
 static void test_none(void **state)
 {
 	(void)state;

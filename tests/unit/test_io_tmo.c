@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/io_tmo.c gives a request the time that the administrator set, at once and
- * whatever it is, until the disk is removed by force or the machine goes down; and that a
- * request which has had its time ends the connection.
+ * Proves that kernel/io_tmo.c gives each request the time that the administrator set, at once
+ * and whatever its kind, until the disk is removed by force or the machine goes down; and that
+ * a request whose time is over ends the connection.
  */
 #include "session_fakes.h"
 
@@ -63,7 +63,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The transport limits such a request: io_tmo does not matter. */
+/* The transport limits a request without a command: io_tmo does not matter. */
 static void test_request_without_a_command(void **state)
 {
 	(void)state;
@@ -158,7 +158,7 @@ static void test_hurry(void **state)
 	assert_int_equal(s.path.read_write_tmo, 5 * HZ);
 }
 
-/* The disk is gone, or not there yet: there is nothing under way. */
+/* Without a disk no request is under way. */
 static void test_without_a_disk(void **state)
 {
 	(void)state;

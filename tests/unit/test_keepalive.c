@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/keepalive.c takes a daemon for dead when it is silent, and for nothing
- * else: an answer that is late on a host that stood still is looked for once more.
+ * Proves that kernel/keepalive.c takes a silent daemon for dead, and nothing else: if the host
+ * itself stood still, the work looks once more for the late answer.
  */
 #include "session_world.h"
 
@@ -13,7 +13,7 @@ static unsigned int asked, errors;
 static u16 error;
 struct workqueue_struct *rdmablk_wq;
 
-/* One question at a time is under way. */
+/* One question is under way at a time. */
 int rdmablk_ctrl_command(struct rdmablk_ctrl *ctrl, u16 op, u16 flags, u16 tag)
 {
 	assert_ptr_equal(ctrl, &s.ctrl);
@@ -57,7 +57,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* An answer is due within the time that the two have agreed on. */
+/* While the daemon answers, a question follows each half of the agreed time. */
 static void test_answers(void **state)
 {
 	unsigned long start = jiffies;
@@ -122,7 +122,7 @@ static void test_next_connection(void **state)
 {
 	(void)state;
 	silent = true;
-	asked = 1;	/* nothing can be sent just now */
+	asked = 1;	/* the control queue cannot send just now */
 	s.keepalive.late = true;
 	jiffies += 3600 * HZ;
 	rdmablk_keepalive_start(&s);
@@ -130,7 +130,7 @@ static void test_next_connection(void **state)
 	assert_int_equal(errors, 0);
 }
 
-/* A target may have granted anything. */
+/* The target may grant a time of 0: the work still makes a pause. */
 static void test_short_time(void **state)
 {
 	(void)state;
