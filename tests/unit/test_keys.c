@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/keys.c finds a key where the task that connects has it, and later where
- * no task has any, that a session holds exactly one reference to the key that it has, that the
- * successor of a key takes its place, and that nothing but 32 bytes of a valid key come out.
+ * Proves that kernel/keys.c finds a key in the keyrings of the task that connects, and later in
+ * .rdmablk, where no task has any; that a session holds exactly one reference to its key; that
+ * the successor of a key replaces it; and that only the 32 bytes of a valid key come out.
  */
 #include "session_world.h"
 
@@ -83,7 +83,7 @@ struct key *request_key(struct key_type *type, const char *description, const ch
 	key_ref_t ref;
 
 	assert_ptr_equal(type, &key_type_logon);
-	/* No program runs on behalf of the module. */
+	/* No program is run to find a key for the module. */
 	assert_null(callout);
 	assert_false(s.lock.held);
 	if (task_error)
@@ -116,10 +116,10 @@ struct key *keyring_alloc(const char *description, int uid, int gid, const void 
 	assert_string_equal(description, ".rdmablk");
 	assert_int_equal(uid, 0);
 	assert_int_equal(gid, 0);
-	/* Root links keys and lists them, others do not even see the keyring, */
+	/* Root may link and list keys; other users do not even see the keyring. */
 	assert_int_equal(perm, 0x1f1f0000);
 	assert_int_equal(flags, KEY_ALLOC_NOT_IN_QUOTA);
-	/* and nothing calls the module when a key is linked. */
+	/* Nothing calls the module when a key is linked. */
 	assert_null(restriction);
 	assert_null(destination);
 	if (no_ring)
@@ -165,7 +165,6 @@ int key_link(struct key *keyring, struct key *key)
 	return 0;
 }
 
-/* The description is all that the kernel needs to remove one. */
 static void unlink_key(struct ring *ring, struct entry *e)
 {
 	for (int i = 0; i < LINKS; i++) {
@@ -216,7 +215,7 @@ static int setup(void **state)
 	return rdmablk_keys_start();
 }
 
-/* The makers of keys still have their references. */
+/* Each key has at most the reference of its maker left. */
 static int teardown(void **state)
 {
 	(void)state;
@@ -261,7 +260,10 @@ static void test_found_in_the_task(void **state)
 	assert_int_equal(key->usage, 3);
 	assert_false(in_module_ring(e));
 
-	/* Once a session has it, a reconnect finds it, and so does a task that does not have it. */
+	/*
+	 * Once a session has the key, .rdmablk has it, too: a reconnect or another task finds
+	 * it.
+	 */
 	assert_int_equal(rdmablk_keys_give(&s, "web1", key), 0);
 	assert_true(in_module_ring(e));
 	unlink_key(&task_ring, e);
@@ -284,7 +286,7 @@ static void test_task_comes_first(void **state)
 	key_link(&task_ring.key, &new->key);
 	key = rdmablk_keys_find("web1");
 	assert_ptr_equal(key, &new->key);
-	/* A command that is refused leaves other disks of that key their own one. */
+	/* A connect that is refused later leaves the old key to other disks. */
 	assert_true(in_module_ring(old));
 	assert_int_equal(rdmablk_keys_give(&s, "web1", key), 0);
 	assert_true(in_module_ring(new));
@@ -305,7 +307,7 @@ static void test_not_found(void **state)
 	assert_int_equal(e->key.usage, 3);
 }
 
-/* The task's keyrings do not show a key that has expired; .rdmablk tells why there is none. */
+/* The task's keyrings hide an expired key. .rdmablk tells why there is no key. */
 static void test_found_but_ended(void **state)
 {
 	struct entry *e = new_key(0, "web1"), *next;
@@ -319,12 +321,12 @@ static void test_found_but_ended(void **state)
 	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EKEYEXPIRED);
 	e->invalid = -EKEYREVOKED;
 	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EKEYREVOKED);
-	/* of two reasons that of the task, */
+	/* of two errors the task's counts, */
 	e->invalid = 0;
 	task_error = -EACCES;
 	ring_error = -EKEYEXPIRED;
 	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EPERM);
-	/* and a key before any reason */
+	/* and a key counts before any error */
 	ring_error = 0;
 	next = new_key(1, "web1");
 	key_link(&module_ring.key, &next->key);
@@ -344,14 +346,14 @@ static void test_found_but_useless(void **state)
 		if (e->payload.datalen != 32)
 			assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EINVAL);
 	e->payload.datalen = 32;
-	/* It is revoked between the search and the look at it. */
+	/* The key is revoked between the search and the look at its payload. */
 	e->payload.data = NULL;
 	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EKEYREVOKED);
 	e->payload.data = e->secret;
 	assert_int_equal(e->key.usage, 2);
 }
 
-/* A name as long as any is searched for whole. */
+/* The longest name is searched for in full. */
 static void test_longest_name(void **state)
 {
 	char name[RDMABLK_KEY_NAME_LEN], got[RDMABLK_KEY_NAME_LEN];
@@ -395,7 +397,7 @@ static void test_given(void **state)
 	/* the same again, as after a search for the same name */
 	assert_int_equal(rdmablk_keys_give(&s, "web2", key_get(&b->key)), 0);
 	assert_int_equal(b->key.usage, 3);
-	/* What cannot be linked is not given. */
+	/* A key that cannot be linked is not given to the session. */
 	module_ring.no_room = true;
 	assert_int_equal(rdmablk_keys_give(&s, "web1", key_get(&a->key)), -ENOMEM);
 	rdmablk_keys_name(&s, name);
@@ -418,13 +420,13 @@ static void test_taken(void **state)
 	assert_int_equal(secret[RDMABLK_KEYS_SECRET], 0);
 	assert_int_equal(e->key.usage, 3);
 	assert_int_equal(searches, 0);
-	/* It was loaded again with another secret, which updates it in its place. */
+	/* The key was loaded again with another secret, which replaces the old one in place. */
 	memset(e->secret, 'z', sizeof(e->secret));
 	assert_int_equal(rdmablk_keys_take(&s, secret), 0);
 	assert_int_equal(secret[31], 'z');
 }
 
-/* Revoked or expired, with a successor in .rdmablk or without */
+/* A key was revoked or has expired, first without a successor in .rdmablk, then with one. */
 static void test_taken_later(void **state)
 {
 	static const int ends[] = { -EKEYREVOKED, -EKEYEXPIRED, -ENOKEY };
@@ -445,7 +447,7 @@ static void test_taken_later(void **state)
 		assert_int_equal(rdmablk_keys_take(&s, secret), 0);
 		assert_memory_equal(secret, next->secret, sizeof(secret));
 		assert_ptr_equal(s.key, &next->key);
-		/* the maker alone; of the successor also .rdmablk and the session */
+		/* the maker; for the successor also .rdmablk and the session */
 		assert_int_equal(e->key.usage, 1);
 		assert_int_equal(next->key.usage, 3);
 		e = next;
@@ -474,7 +476,7 @@ static void test_taken_from_nobody(void **state)
 	assert_memory_equal(secret, e->secret, sizeof(secret));
 }
 
-/* A secret of another length is a mistake that no other key mends in silence. */
+/* A secret of another length is a mistake. No other key of that name may hide it. */
 static void test_taken_useless(void **state)
 {
 	struct entry *e = new_key(0, "web1"), *next = new_key(1, "web1");
@@ -488,7 +490,7 @@ static void test_taken_useless(void **state)
 	e->payload.datalen = 31;
 	assert_int_equal(rdmablk_keys_take(&s, secret), -EINVAL);
 	assert_int_equal(searches, 0);
-	/* nor does a useless successor take the place */
+	/* nor does a successor with a secret of another length replace the key */
 	e->invalid = -EKEYREVOKED;
 	next->payload.datalen = 5;
 	assert_int_equal(rdmablk_keys_take(&s, secret), -EINVAL);

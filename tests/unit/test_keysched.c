@@ -16,8 +16,8 @@
 #define PUBLIC	2048	/* bytes of all results */
 
 /*
- * What the primitives have written and nobody has wiped yet, by address. Results are in
- * result[]; anything else is on the stack of the tested code.
+ * Addresses of what the primitives have written and the tested code has not wiped yet. Results
+ * are in result[]; anything else is on the stack of the tested code.
  */
 static uint8_t result[PUBLIC];
 static struct {
@@ -445,7 +445,7 @@ static void ends_have_their_places(void **state)
 	assert_memory_not_equal(result, th0, LEN);
 }
 
-/* What reauth and accept have no reference value for, computed here in one piece */
+/* Values of reauth and accept, which have no reference value, computed here in one piece */
 static void reauth_and_accept_by_hand(void **state)
 {
 	uint8_t text[256], want[LEN];

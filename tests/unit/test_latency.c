@@ -39,7 +39,7 @@ static void test_borders(void **state)
 	assert_int_equal(rdmablk_latency_bucket(UINT64_MAX), LAST);
 }
 
-/* What the header promises: four to a power of two, from 256 ns on. */
+/* As the header promises: four buckets to a power of two, from 256 ns on. */
 static void test_widths(void **state)
 {
 	(void)state;
@@ -89,7 +89,7 @@ static void test_two_durations(void **state)
 	assert_int_equal(latency_max(&h), 1310720);
 }
 
-/* An even spread: each percentile is where it is, within a bucket. */
+/* Durations are spread evenly: each percentile is right within a bucket. */
 static void test_even_spread(void **state)
 {
 	static const double percents[] = { 0.1, 1, 10, 50, 90, 99, 99.9, 100 };
@@ -123,7 +123,7 @@ static void test_ends(void **state)
 	assert_int_equal(latency_max(&h), rdmablk_latency_begin(LAST + 1));
 	assert_true(latency_percentile(&h, 100) == rdmablk_latency_begin(LAST + 1));
 	assert_true(latency_percentile(&h, 50) == 256);
-	/* More than a double can count one by one. */
+	/* More requests than a double can count exactly */
 	clear();
 	h.count[0] = UINT64_MAX / 2;
 	h.count[1] = UINT64_MAX / 2;

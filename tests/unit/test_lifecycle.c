@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/lifecycle.c makes a session that others may see only when it is whole,
- * that one task removes it, and which one, and that held I/O ends before the disk does and
- * the disk before the session's place in the list.
+ * Proves that kernel/lifecycle.c shows a session to others only when it is whole; that one task
+ * removes it, and which one; and that held I/O ends before the disk is removed, and the disk is
+ * removed before the session leaves the list.
  */
 #include "session_fakes.h"
 
@@ -75,14 +75,14 @@ static int device_add_disk(void *parent, struct gendisk *of,
 	assert_null(parent);
 	assert_ptr_equal(of, &disk);
 	assert_ptr_equal(groups, rdmablk_disk_groups);
-	/* From now on a close may be the last one. */
+	/* From now on the last close may come, so the disk has its reference. */
 	assert_int_equal(s.ref.refcount, 2);
 	assert_false(s.added);
 	visible = !disk_ret;
 	return disk_ret;
 }
 
-/* No I/O is held, and none is to come, that it would wait for. */
+/* del_gendisk() waits for I/O, so none may be held, now or later. */
 static void del_gendisk(struct gendisk *of)
 {
 	assert_ptr_equal(of, &disk);
@@ -94,7 +94,7 @@ static void del_gendisk(struct gendisk *of)
 	visible = false;
 }
 
-/* A file system that is told may wait for its I/O. */
+/* A file system that is told may wait for its I/O, so held I/O must have failed before. */
 static void blk_mark_disk_dead(struct gendisk *of)
 {
 	assert_ptr_equal(of, &disk);
@@ -113,13 +113,13 @@ void rdmablk_session_put(struct rdmablk_session *of)
 	assert_ptr_equal(of, &s);
 	assert_true(s.ref.refcount > 0);
 	s.ref.refcount--;
-	/* Its last reference is not that of the list. */
+	/* As long as a session is listed, it has a reference. */
 	assert_true(s.ref.refcount || !listed);
 }
 
 bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
 {
-	/* Of a disk that others may open just now */
+	/* Others may open a visible disk just now, so its state changes under the mutex. */
 	if (visible)
 		assert_true(s.disk_mutex.lock.held);
 	return session_fakes_move(of, to);
@@ -133,7 +133,7 @@ void rdmablk_session_agreed(struct rdmablk_session *of, struct rdmablk_agreed *a
 void rdmablk_queue_waiter_cancel(struct rdmablk_waiter *waiter)
 {
 	assert_ptr_equal(waiter, &s.waiter);
-	/* else the login ends, and the disk is added */
+	/* set before, or the login might end and the disk be added */
 	assert_int_equal(s.end, RDMABLK_END_UNWANTED);
 	cancelled = true;
 }
@@ -183,7 +183,7 @@ void rdmablk_recovery_init(struct rdmablk_session *of)
 	INIT_DELAYED_WORK(&of->disk_work, nothing);
 }
 
-/* From here on others find it, and may claim it at once. */
+/* From here on other tasks find the session, and may claim it at once. */
 int rdmablk_registry_add(struct rdmablk_session *of, const char **text)
 {
 	assert_ptr_equal(of, &s);
@@ -198,7 +198,7 @@ int rdmablk_registry_add(struct rdmablk_session *of, const char **text)
 	return add_ret;
 }
 
-/* A successor may have the number, and the export, from then on. */
+/* From then on a successor may have the number, and the export. */
 void rdmablk_registry_del(struct rdmablk_session *of)
 {
 	assert_ptr_equal(of, &s);
@@ -207,7 +207,7 @@ void rdmablk_registry_del(struct rdmablk_session *of)
 	listed = false;
 }
 
-/* A list of three: the disk of the second one is gone already */
+/* A list of three sessions; the disk of the second one is gone already */
 bool rdmablk_registry_step(struct rdmablk_session **of)
 {
 	steps++;
@@ -240,7 +240,7 @@ int rdmablk_login(struct rdmablk_session *of)
 
 void rdmablk_recovery_changed(struct rdmablk_session *of)
 {
-	assert_true(of->added);		/* else it would do nothing */
+	assert_true(of->added);		/* else the call would do nothing */
 	assert_false(of->disk_mutex.lock.held);
 	changed = true;
 }
@@ -265,7 +265,7 @@ void rdmablk_io_tmo_hurry(struct rdmablk_session *of)
 	hurried = true;
 }
 
-/* The page cache has been written, and the connection works. */
+/* By now the page cache has been written back, and the connection works. */
 bool rdmablk_recovery_flush(struct rdmablk_session *of)
 {
 	assert_ptr_equal(of, &s);
@@ -274,7 +274,7 @@ bool rdmablk_recovery_flush(struct rdmablk_session *of)
 	return true;
 }
 
-/* An error that comes later starts nothing in this phase. */
+/* In this phase an error that comes later starts nothing. */
 void rdmablk_recovery_finish(struct rdmablk_session *of)
 {
 	assert_int_not_equal(of->outage.phase, RDMABLK_PHASE_UP);
@@ -382,7 +382,7 @@ static void create(void)
 	s.nl_portid = 0;
 }
 
-/* One that is there */
+/* A session whose disk was added */
 static void publish(void)
 {
 	create();
@@ -403,7 +403,7 @@ static void outage(void)
 }
 
 /*
- * The way to a disk
+ * From a new session to its disk
  */
 
 static void test_create(void **state)
@@ -428,7 +428,7 @@ static void test_connect(void **state)
 	(void)state;
 	create();
 	assert_int_equal(rdmablk_lifecycle_connect(&s), 0);
-	/* One task connects. */
+	/* Only one task connects. */
 	assert_int_equal(rdmablk_lifecycle_connect(&s), -EALREADY);
 	assert_int_equal(logins, 1);
 	setup(state);
@@ -467,12 +467,15 @@ static void test_disk_cannot_be_added(void **state)
 	assert_string_equal(s.why, "cannot add the disk");
 	assert_int_equal(s.ref.refcount, 1);
 	assert_false(s.added || changed || looked);
-	/* Nothing was written, but the target is told. */
+	/* The caller ends the session, which drops its last reference. */
 	rdmablk_lifecycle_abort(&s);
 	assert_int_equal(s.ref.refcount, 0);
 }
 
-/* A kernel thread closes a little later what the scan for partitions has opened. */
+/*
+ * A kernel thread closes the disk a little after the scan for partitions. Publishing waits for
+ * that, but not for long.
+ */
 static void test_scan_closes_late(void **state)
 {
 	(void)state;
@@ -486,7 +489,7 @@ static void test_scan_closes_late(void **state)
 	assert_true(s.added);
 }
 
-/* It was disconnected before it was there. */
+/* A disconnect that comes before the disk is added makes publish return 1. */
 static void test_unwanted(void **state)
 {
 	(void)state;
@@ -505,7 +508,7 @@ static void test_unwanted(void **state)
 }
 
 /*
- * Which task removes it
+ * Which task removes a session
  */
 
 static void test_claim_of_one_that_connects(void **state)
@@ -549,7 +552,7 @@ static void test_claim_of_one_in_use(void **state)
 	assert_string_equal(why, "the device is in use");
 	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
 	assert_false(disk.open_mutex.lock.held || s.disk_mutex.lock.held);
-	/* One that is being removed is that, whether it is in use or not. */
+	/* A session that is being removed is reported as such, whether in use or not. */
 	s.state = RDMABLK_DEV_DELETING;
 	assert_int_equal(rdmablk_lifecycle_claim(&s, false, &why), -EALREADY);
 	s.state = RDMABLK_DEV_LIVE;
@@ -557,7 +560,7 @@ static void test_claim_of_one_in_use(void **state)
 	assert_int_equal(s.end, RDMABLK_END_FORCED);
 }
 
-/* I/O of a scan may be held, and it is under the mutex: force does not wait for it. */
+/* A scan has the mutex, and its I/O may be held: a forced removal does not wait for it. */
 static void test_claim_during_a_scan(void **state)
 {
 	(void)state;
@@ -577,7 +580,7 @@ static void test_claim_during_a_scan(void **state)
 	assert_in_range(jiffies, 1000 + HZ, 1000 + 2 * HZ);
 }
 
-/* Added, and back in "connecting": no state of one that is there allows it. */
+/* A state that a session with a disk never has */
 static void test_claim_of_a_wrong_state(void **state)
 {
 	(void)state;
@@ -589,7 +592,7 @@ static void test_claim_of_a_wrong_state(void **state)
 }
 
 /*
- * Its end
+ * The end of a session
  */
 
 static void remove_claimed(bool force)
@@ -600,7 +603,7 @@ static void remove_claimed(bool force)
 	assert_true(destroyed && s.outage.phase != RDMABLK_PHASE_UP && !s.disk);
 	assert_false(s.lock.held || s.disk_mutex.lock.held);
 	assert_int_equal(gone, 1);
-	/* The caller's, and the disk's, whose last close may be later */
+	/* The reference of the caller, and that of the disk, whose last close may come later */
 	assert_int_equal(s.ref.refcount, 2);
 }
 
@@ -625,7 +628,7 @@ static void test_remove_by_force(void **state)
 	assert_int_equal(logouts, 1);
 }
 
-/* There is no connection: nothing is written back, and there is nobody to tell. */
+/* Without a connection nothing is written back, and no LOGOUT is sent. */
 static void test_remove_in_an_outage(void **state)
 {
 	for (int force = 0; force < 2; force++) {
@@ -651,7 +654,7 @@ static void test_remove_at_an_error(void **state)
 	assert_int_equal(logouts, 0);
 }
 
-/* A login that failed has said its goodbye, or never had a connection. */
+/* A login that failed has logged out already, or never had a connection. */
 static void test_abort(void **state)
 {
 	(void)state;
@@ -664,7 +667,7 @@ static void test_abort(void **state)
 	assert_int_equal(gone, 1);
 	assert_int_equal(s.ref.refcount, 0);
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_FIRST);
-	/* One that was live has a session at the target. */
+	/* A session that was live exists at the target, and logs out, */
 	setup(state);
 	create();
 	assert_int_equal(rdmablk_lifecycle_connect(&s), 0);
@@ -672,7 +675,7 @@ static void test_abort(void **state)
 	rdmablk_lifecycle_abort(&s);
 	assert_int_equal(s.state, RDMABLK_DEV_DELETING);
 	assert_int_equal(logouts, 1);
-	/* Unless its connection is gone. */
+	/* unless its connection is gone. */
 	setup(state);
 	create();
 	assert_int_equal(rdmablk_lifecycle_connect(&s), 0);

@@ -247,7 +247,7 @@ static void test_invariants(void **state)
 	}
 }
 
-/* Whatever a target grants within the protocol, the memory for answers has an end. */
+/* Whatever a target grants within the protocol, the memory for answers is bounded. */
 static void test_receive_buffers(void **state)
 {
 	static const uint32_t queues[] = { 1, 2, 16, 64, 128, 256 };
@@ -285,7 +285,7 @@ static uint32_t queues_of(uint32_t wanted, uint32_t polled, uint32_t online, uin
 	return rdmablk_limits_shown(&in) + rdmablk_limits_polled(&in);
 }
 
-/* One for each processor, as far as completion vectors go, and no more than 16 */
+/* One queue for each processor, at most one for each completion vector, and at most 16 */
 static void test_number_of_queues(void **state)
 {
 	const struct rdmablk_limits_queues small = {
@@ -300,17 +300,17 @@ static void test_number_of_queues(void **state)
 	assert_int_equal(queues_of(0, 0, 128, 6), 6);
 	assert_int_equal(queues_of(0, 0, 128, 0), 1);
 	assert_int_equal(queues_of(0, 8, 128, 64), 24);
-	/* A wish is an order. */
+	/* A number that the administrator asks for is taken as it is. */
 	assert_int_equal(queues_of(64, 0, 8, 1), 64);
 	assert_int_equal(queues_of(256, 0, 8, 1), 256);
 	assert_int_equal(queues_of(256, 128, 8, 1), 256);
 	assert_int_equal(queues_of(UINT32_MAX, UINT32_MAX, 8, 1), 256);
-	/* More than processors would never be used. */
+	/* More queues than processors would never be used. */
 	assert_int_equal(rdmablk_limits_shown(&small), 4);
 	assert_int_equal(rdmablk_limits_polled(&small), 4);
 }
 
-/* What a device has in all bounds what one disk asks for. */
+/* The queue pairs and completion queues of a device bound what one disk asks for. */
 static void test_queues_of_a_device(void **state)
 {
 	(void)state;
@@ -323,7 +323,7 @@ static void test_queues_of_a_device(void **state)
 	assert_int_equal(rdmablk_limits_pairs(-1, INT32_MIN + 1), 1);
 }
 
-/* All who share a queue pair have send slots, as far as the device has room for them. */
+/* All sharers of a queue pair have send slots, as far as the device has room for them. */
 static void test_shared_queue_pairs(void **state)
 {
 	struct rdmablk_limits_in in = usual;
@@ -343,19 +343,19 @@ static void test_shared_queue_pairs(void **state)
 	in.max_qp_wr = 1024;
 	compute(&in);
 	assert_int_equal(out.send_slots, 1023);
-	/* Two queue pairs, each with its drains, and the answers */
+	/* Room for two queue pairs, each with its drains, and for the answers */
 	for (in.max_cqe = 700; in.max_cqe < 4096; in.max_cqe++) {
 		compute(&in);
 		assert_true(2 * (out.send_slots + 2) + in.cqes <= in.max_cqe);
 		assert_true(out.send_slots >= 256 + 35);
 	}
-	/* A completion queue too small for one of them is for the caller to refuse. */
+	/* If the completion queue is too small for one sharer, the caller must refuse it. */
 	in.max_cqe = 100;
 	compute(&in);
 	assert_int_equal(out.send_slots, 256 + 35);
 }
 
-/* READs need no slots of commands, and leave places of the queue free for drain and rxe. */
+/* READs need no slots for commands, and leave room in the queue for the drain and for rxe. */
 static void test_queue_pairs_of_reads(void **state)
 {
 	struct rdmablk_limits_in in = usual;
@@ -395,7 +395,7 @@ static void test_a_read_behind_each_write(void **state)
 		compute(&in);
 		assert_true(out.send_slots >= out.max_chain + 1);
 	}
-	/* One for the request, none for its READ, one for the drain */
+	/* One slot for the request and one for the drain leave none for the READ. */
 	in.max_qp_wr = 2;
 	assert_int_equal(rdmablk_limits_compute(&in, &out), -EINVAL);
 	in.tail = 0;

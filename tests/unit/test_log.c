@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/log.c asks the kernel's limit under the lock of the device, since the limit
- * drops the line of a processor that asks while another one does, and that each device has a
- * limit of its own.
+ * Proves that kernel/log.c asks the kernel's rate limit under the lock of the device, because
+ * the limit drops a line if another processor is asking at that moment, and that each device
+ * has a limit of its own.
  */
 #include <linux/kernel.h>
 #include <linux/spinlock.h>
@@ -64,12 +64,12 @@ static void test_limit(void **state)
 	rdmablk_info_ratelimited(&one, "size is now %u bytes\n", 4096U);
 	assert_int_equal(seen.lines, RDMABLK_LOG_BURST);
 	assert_int_equal(seen.asked, RDMABLK_LOG_BURST + 2);
-	/* What is said of the drops names the device. */
+	/* The kernel's message about dropped lines names the device. */
 	assert_string_equal(seen.id, "rdmablk0");
 	assert_false(one.log.lock.held);
 	rdmablk_err_ratelimited(&two, "connection lost: %s\n", "why");
 	assert_int_equal(seen.lines, RDMABLK_LOG_BURST + 1);
-	/* Others have no limit. */
+	/* Lines without "ratelimited" have no limit. */
 	rdmablk_err(&one, "connect failed: %s\n", "why");
 	assert_int_equal(seen.lines, RDMABLK_LOG_BURST + 2);
 }

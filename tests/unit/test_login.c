@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/login.c asks for half of the queues when the adapter of either side has
- * no room for them, wherever in the login that is found out, and for more again later; and
- * that a first login that begins again keeps nothing that was made for what it had been
- * granted before.
+ * Proves that kernel/login.c asks for half of the queues when either adapter has no room for
+ * them, at whatever step of the login this shows, and for more again later; and that a first
+ * login that begins again keeps nothing that was made for the earlier grant.
  */
 #include "login_world.h"
 
@@ -29,7 +28,7 @@ static void test_no_room_to_join(void **state)
 	assert_int_equal(session->nr_queues, QUEUES);
 }
 
-/* The target's completion queues: it says so in place of GRANT. */
+/* The target has no room for completion queues, and says so in place of GRANT. */
 static void test_no_room_before_grant(void **state)
 {
 	(void)state;
@@ -39,7 +38,7 @@ static void test_no_room_before_grant(void **state)
 	assert_int_equal(logins, 3);
 	assert_int_equal(asked[2], 2);
 	assert_int_equal(session->path.nr_hwqs, 2);
-	/* And of a disk that has been there: then there is a grant, of another login. */
+	/* The same for a disk that was live before, which has the grant of another login. */
 	for (size_t i = logins; i < ARRAY_SIZE(world); i++)
 		world[i].early = 1;
 	assert_int_equal(again(), 0);
@@ -49,7 +48,7 @@ static void test_no_room_before_grant(void **state)
 	assert_int_equal(again(), -ENOSPC);
 }
 
-/* The adapter may be another one, and the target may want another granule. */
+/* At the second try the adapter may be another one, and the target may want another granule. */
 static void test_nothing_is_kept(void **state)
 {
 	(void)state;
@@ -65,8 +64,8 @@ static void test_nothing_is_kept(void **state)
 }
 
 /*
- * The disk of a staged export has no more hardware queues than the target grants, unless it
- * would grant more if an adapter had room.
+ * The disk of a staged export has no more hardware queues than the target grants, unless the
+ * target would grant more if an adapter had room.
  */
 static void test_staged(void **state)
 {
@@ -79,7 +78,10 @@ static void test_staged(void **state)
 	assert_int_equal(session->nr_queues, QUEUES);
 }
 
-/* One that has been there has dirty granules, and a block layer that knows its queues. */
+/*
+ * A disk that was live before keeps its dirty granules, and the queues that the block layer
+ * knows.
+ */
 static void test_a_disk_keeps_what_it_has(void **state)
 {
 	struct rdmablk_hwq *hwq;
@@ -98,7 +100,7 @@ static void test_a_disk_keeps_what_it_has(void **state)
 	assert_int_equal(atomic_long_read(&session->path.fence.dirty.dirty[0]), 1 << 2);
 }
 
-/* A shortage passes, and the disk is not to remember it for ever. */
+/* A shortage passes: each later login asks for more queues again. */
 static void test_more_queues_again(void **state)
 {
 	(void)state;

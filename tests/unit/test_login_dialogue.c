@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that in kernel/login.c each message that is not right ends the login with its
- * reason, and both sides hear it; that a disk goes on with what it was told, and with no
- * less; that a target that fences is asked again in time; and that nothing goes live too
- * soon.
+ * Proves that in kernel/login.c each wrong message ends the login with its reason, which both
+ * sides learn; that a disk goes on only with at least what it was told before; that a target
+ * that fences is asked again in time; and that nothing goes live too soon.
  */
 #include "login_world.h"
 
@@ -54,7 +53,7 @@ static void test_hello(void **state)
 	assert_memory_equal(seen.hello.instance_id, session->instance_id, RDMABLK_ID_LEN);
 	assert_memory_not_equal(seen.hello.nonce, none, sizeof(none));
 	assert_string_equal(seen.hello.export_name, "disk0");
-	/* A session that was stolen is not stolen back. */
+	/* A reconnect does not steal the export back from a thief. */
 	assert_int_equal(again(), 0);
 	assert_int_equal(le32_to_cpu(seen.hello.flags), RDMABLK_HELLO_RESUME);
 	assert_int_equal(le32_to_cpu(seen.hello.generation), 2);
@@ -75,7 +74,7 @@ static void test_connection_request(void **state)
 	assert_ptr_equal(seen.source, &session->opt.source);
 }
 
-/* Each part of a connection that is not there, and how much of it is left */
+/* Each step of the connection fails once, with its error and text. */
 static void test_no_connection(void **state)
 {
 	(void)state;
@@ -111,7 +110,7 @@ static void test_no_connection(void **state)
 	assert_int_equal(seen.keepalives, 0);
 }
 
-/* The target is told what it has done, and so is the administrator. */
+/* The target and the administrator both learn the reason. */
 static void test_bad_messages(void **state)
 {
 	static const struct {
@@ -159,7 +158,7 @@ static void test_bad_messages(void **state)
 	assert_int_equal(rdmablk_login(session), -EOPNOTSUPP);
 }
 
-/* The connection is lost because the message is bad. */
+/* The connection is lost because of the bad message, which stays the reason. */
 static void test_a_bad_message_is_the_reason(void **state)
 {
 	(void)state;
@@ -172,7 +171,7 @@ static void test_a_bad_message_is_the_reason(void **state)
 	assert_int_equal(session->login.reason, RDMABLK_R_MALFORMED);
 }
 
-/* What comes in place of an answer */
+/* What can come in place of an answer */
 static void test_no_answer(void **state)
 {
 	static const struct {
@@ -201,7 +200,7 @@ static void test_no_answer(void **state)
 		assert_int_equal(seen.closes, 0);
 		assert_int_equal(logins, 1);
 	}
-	/* An error while nobody asks: nothing is asked any more. */
+	/* The connection is lost between two questions: the login asks no more. */
 	teardown_and_setup(state);
 	answers.dies = true;
 	assert_int_equal(rdmablk_login(session), rdmablk_wire_errno(RDMABLK_R_CONNECTION));
@@ -214,7 +213,7 @@ static void test_no_answer(void **state)
 	assert_false(seen.keys);
 }
 
-/* The last step: an error may have come, or the administrator have given up. */
+/* At the last step an error may have come, or the administrator may have given up. */
 static void test_going_live(void **state)
 {
 	(void)state;
@@ -248,12 +247,12 @@ static void test_path(void **state)
 	assert_true(path->cache && path->commands && path->more);
 	assert_false(path->read_only || path->staged || path->ordered);
 	assert_int_equal(path->max_segment, 1U << 20);
-	/* All regions, of two messages */
+	/* All regions, from two messages */
 	assert_int_equal(session->nr_regions, MSG_REGIONS);
 	for (u32 i = 0; i < MSG_REGIONS; i++)
 		assert_int_equal(path->region[i].rkey, 0x1000 + i);
 	assert_int_equal(seen.resets, 2 * QUEUES);
-	/* A device may do more by now, and the block layer does not know. */
+	/* The device may do more by now, but the block layer does not know that. */
 	answers.segment = 1U << 21;
 	assert_int_equal(again(), 0);
 	assert_int_equal(path->max_segment, 1U << 20);
@@ -261,7 +260,7 @@ static void test_path(void **state)
 }
 
 /*
- * What a disk that is there goes on with
+ * What a disk that was live before needs to go on
  */
 
 static void other_uuid(void *msg)
@@ -330,7 +329,7 @@ static void other_granule(void *msg)
 	((struct rdmablk_limits *)msg)->granule = cpu_to_le32(65536);
 }
 
-/* Logs in, and again with something else */
+/* Logs in, and again with @change made to message @at */
 static int changed(void **state, u16 at, void (*change)(void *msg))
 {
 	teardown_and_setup(state);
@@ -349,7 +348,7 @@ static void test_another_export(void **state)
 		u16 reason;
 		bool fenced;
 	} c[] = {
-		/* This target knows nothing of our writes. */
+		/* This target knows nothing of the disk's writes, so it cannot fence them. */
 		{ RDMABLK_MSG_GRANT, other_uuid, RDMABLK_R_IDENTITY, false },
 		{ RDMABLK_MSG_GRANT, larger_blocks, RDMABLK_R_IDENTITY, true },
 		{ RDMABLK_MSG_GRANT, shared, RDMABLK_R_IDENTITY, true },
@@ -376,7 +375,7 @@ static void test_another_export(void **state)
 	assert_int_equal(session->promised.grant.size, MSG_SIZE);
 }
 
-/* The block layer splits requests where it was told. */
+/* The block layer splits requests only where it was told to. */
 static void test_regions_that_were_one(void **state)
 {
 	(void)state;
@@ -402,7 +401,7 @@ static void test_a_smaller_adapter(void **state)
 	assert_int_equal(again(), -ESTALE);
 }
 
-/* A loss is one only if something was written that no medium has. */
+/* Lost contents are an error only if something was written that no medium has. */
 static void test_lost_contents(void **state)
 {
 	(void)state;
@@ -420,7 +419,7 @@ static void test_lost_contents(void **state)
 		assert_int_equal(session->login.reason, i ? 0 : RDMABLK_R_DATA_LOST);
 		assert_true(session->outage.fenced);
 	}
-	/* No medium has what was in memory, flushed or not. */
+	/* A memory store has no medium: written data is lost, flushed or not. */
 	teardown_and_setup(state);
 	fault.at = RDMABLK_MSG_GRANT;
 	fault.times = 1;
@@ -431,7 +430,7 @@ static void test_lost_contents(void **state)
 	assert_int_equal(again(), -ENODATA);
 }
 
-/* Requests of a disk have tags of the block layer, whose number stays. */
+/* The number of tags of the block layer stays, and limits the queue depth. */
 static void test_queue_depth(void **state)
 {
 	(void)state;
@@ -465,13 +464,13 @@ static void other_version2(void *msg)
 	((struct rdmablk_challenge *)msg)->version = cpu_to_le16(1);
 }
 
-/* Nothing of a login stays, and nothing of a connection when that is gone. */
+/* No secret of a login stays after it, and none of a connection when that is gone. */
 static void nothing_stays(int secrets)
 {
 	static const struct rdmablk_auth_secret none;
 
 	assert_memory_equal(&session->auth.secret, &none, sizeof(none));
-	/* The last message of a login that succeeds is LIVE. */
+	/* The last message of a login that succeeds is LIVE, which has no secret. */
 	if (!seen.was_live)
 		assert_false(crypt_is_secret(session->ctrl.msg, sizeof(session->ctrl.msg)));
 	assert_int_equal(crypt_world.secrets, secrets);
@@ -501,7 +500,7 @@ static void test_login_with_a_key(void **state)
 	for (u32 i = 0; i < MSG_REGIONS; i++)
 		assert_int_equal(session->path.region[i].rkey, 0x1000 + i);
 	nothing_stays(2);
-	/* The same algorithms serve the next login, which names its export by a MAC. */
+	/* The next login uses the same algorithms, and names its export by a MAC. */
 	assert_int_equal(again(), 0);
 	assert_memory_not_equal(seen.hello.uuid, session->agreed.grant.uuid, RDMABLK_ID_LEN);
 	rdmablk_keysched_resume_key(&crypto_keysched, target.prk0, seen.hello.nonce, key);
@@ -513,7 +512,7 @@ static void test_login_with_a_key(void **state)
 	nothing_stays(2);
 }
 
-/* Neither side falls back: without a key there is version 1, and none of this. */
+/* Neither side falls back: a login without a key is version 1, without cryptography. */
 static void test_login_without_a_key(void **state)
 {
 	(void)state;
@@ -565,12 +564,12 @@ static void test_no_algorithm(void **state)
 		assert_int_equal(rdmablk_login(session), i ? -ENOMEM : -ENOENT);
 		assert_string_equal(session->why, why[i]);
 		assert_int_equal(crypt_world.objects, 0);
-		/* Another try may find more. */
+		/* The next try may find more. */
 		assert_int_equal(rdmablk_login(session), 0);
 	}
 }
 
-/* What comes before GRANT may be from anybody: it is no reason to give a disk up. */
+/* A message before GRANT may be from anybody, so it is no reason to give a disk up. */
 static void test_bad_messages_with_a_key(void **state)
 {
 	static const struct {
@@ -601,7 +600,7 @@ static void test_bad_messages_with_a_key(void **state)
 		assert_false(seen.was_live);
 		nothing_stays(c[i].at == RDMABLK_MSG_CHALLENGE ? 0 : 2);
 	}
-	/* What this side concludes from a sealed GRANT is one. */
+	/* What this side concludes from a sealed GRANT is such a reason. */
 	teardown_and_setup(state);
 	with_key();
 	assert_int_equal(rdmablk_login(session), 0);
@@ -612,12 +611,12 @@ static void test_bad_messages_with_a_key(void **state)
 	assert_int_equal(again(), -ENODATA);
 	assert_int_equal(session->login.trusted, RDMABLK_R_DATA_LOST);
 	assert_true(session->outage.fenced);
-	/* And the next attempt begins without it. */
+	/* The next attempt begins without that reason. */
 	assert_int_equal(again(), 0);
 	assert_int_equal(session->login.trusted, 0);
 }
 
-/* A target that fences says so after PROOF: each attempt has keys of its own. */
+/* A target that fences says so after PROOF, so each attempt has its own keys. */
 static void test_fencing_with_a_key(void **state)
 {
 	(void)state;
@@ -632,7 +631,7 @@ static void test_fencing_with_a_key(void **state)
 	nothing_stays(2);
 }
 
-/* A stranger cannot make a disk do with fewer queues. */
+/* A CLOSE without a seal cannot make a disk do with fewer queues. */
 static void test_no_room_with_a_key(void **state)
 {
 	for (int sealed = 0; sealed < 2; sealed++) {
@@ -701,7 +700,7 @@ static void test_target_fences(void **state)
 	assert_int_equal(seen.stops, 3);
 	assert_int_equal(seen.destroys, 3);
 	assert_int_equal(session->login.reason, 0);
-	/* Neither without a pause, nor with one that is longer than the login */
+	/* There is a pause between attempts in any case, and none is longer than 1 s. */
 	teardown_and_setup(state);
 	fences(3, 0);
 	assert_int_equal(rdmablk_login(session), 0);
@@ -710,7 +709,7 @@ static void test_target_fences(void **state)
 	fences(3, 1 << 30);
 	assert_int_equal(rdmablk_login(session), 0);
 	assert_int_equal(jiffies, 1000 + 3 * 1000);
-	/* Nor for longer than a login may be without progress */
+	/* The attempts end when the login has made no progress for connect_tmo. */
 	teardown_and_setup(state);
 	session->opt.connect_tmo = 3;
 	fences(100, 600);
@@ -724,7 +723,7 @@ static void test_target_fences(void **state)
 	assert_int_equal(logins, 1);
 }
 
-/* A request that was lost is sent again when another one was answered. */
+/* A connection request that was lost is sent again when a probe was answered. */
 static void test_answered_probe(void **state)
 {
 	(void)state;
@@ -739,7 +738,7 @@ static void test_answered_probe(void **state)
 	assert_int_equal(jiffies, 1000);
 	answers.probe = -ETIMEDOUT;
 	assert_int_equal(again(), -ETIMEDOUT);
-	/* There is no time for the request. */
+	/* No time is left for the connection request. */
 	answers.probe = -ERESTART;
 	answers.probe_time = 60 * HZ;
 	assert_int_equal(again(), -ETIMEDOUT);

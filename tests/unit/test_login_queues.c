@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/login_queues.c keeps the queues of a pair apart: when the target's connection
- * manager takes the queue pair of one for that of an earlier life of this host, the other
- * queue keeps what it has, and the refused one joins with a new queue pair. And that in
- * version 2 only a sealed word of the target makes the next login ask for fewer queues.
+ * Proves that kernel/login_queues.c keeps the two queues of a pair apart. If the target's
+ * connection manager takes the queue pair of one for that of an earlier life of this host, that
+ * queue joins with a new queue pair, and the other queue keeps what it has. And that in version
+ * 2 only a sealed CLOSE makes the next login ask for fewer queues.
  */
 #include <linux/kernel.h>
 
@@ -26,7 +26,7 @@ typedef int16_t s16;
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
 #define time_before(a, b)	((long)((a) - (b)) < 0)
 #define jiffies_to_msecs(j)	((unsigned int)(j))
-/* Time passes, and the target answers, only while somebody waits. */
+/* Time passes, and the target answers, only while the login waits. */
 #define wait_event_idle_timeout(wq, condition, left)				\
 	do {								\
 		(void)(wq);						\
@@ -57,7 +57,7 @@ struct rdma_cm_id {
 
 struct rdmablk_session {
 	int index;
-	spinlock_t lock;	/* login.reason */
+	spinlock_t lock;	/* protects login.reason */
 	struct {
 		u16 version, reason, trusted;
 		unsigned long deadline;
@@ -109,28 +109,28 @@ static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct rdmablk_hwq hwq;
 static struct rdmablk_hwq *hwqs[] = { &hwq }, *map[1];
 static struct rdmablk_session session;
-static struct rdmablk_queue *stale;	/* its first queue pair is one that the target knows */
-static bool bad_message;	/* the target sends one as it refuses that queue pair */
-static struct rdmablk_queue *full;	/* is refused: the adapter has no room for it */
-static u16 close_reason;	/* of the CLOSE that follows the reject */
-static bool sealed;		/* that CLOSE */
-static u16 full_reason;		/* of the reject, and its outcome */
+static struct rdmablk_queue *stale;	/* the target knows its first queue pair already */
+static bool bad_message;	/* the connection is lost together with that refusal */
+static struct rdmablk_queue *full;	/* refused: the adapter has no room for it */
+static u16 close_reason;	/* reason of the CLOSE after the reject; 0: none comes */
+static bool sealed;		/* that CLOSE is sealed */
+static u16 full_reason;		/* reason and outcome of the reject */
 static int full_ret;
 static unsigned long full_after;	/* time until the reject, jiffies */
 static unsigned long close_after;	/* time from the reject to CLOSE, jiffies */
-static bool gives_up;		/* somebody cancels the connect while it waits for CLOSE */
+static bool gives_up;		/* the connect is cancelled while it waits for CLOSE */
 static unsigned int connects[2], cmdqs;
-static unsigned int stranger;	/* the number of the accept whose check fails */
-static int join_ret, accept_ret;	/* of the MAC of a join, and of that check */
+static unsigned int stranger;	/* number of the accept whose check fails; 0: none */
+static int join_ret, accept_ret;	/* results of the MAC of a join, and of that check */
 
-/* A waiting login gets the answer of the target, or waits until it comes. */
+/* Sets the outcome of a step of a queue. */
 static void outcome(struct rdmablk_queue *q, int status)
 {
 	q->cm_status = status;
 	q->cm_pending = false;
 }
 
-/* All that could be done has been done: now the target answers, the stale queue first. */
+/* The login has done all that it can. Now the target answers, the stale queue first. */
 static void unit_wait(long left)
 {
 	struct rdmablk_queue *queues[] = { &hwq.read, &hwq.write };
@@ -258,7 +258,7 @@ void rdmablk_queue_stop(struct rdmablk_queue *q)
 	assert_non_null(q->qp);
 }
 
-/* The device may tell of an error of a queue pair as long as that exists. */
+/* The device may report an error of a queue pair as long as that exists. */
 void rdmablk_queue_destroy_qp(struct rdmablk_queue *q)
 {
 	q->failed = true;
@@ -279,7 +279,7 @@ int rdmablk_cmdq_create(struct rdmablk_cmdq *cmdq, struct rdmablk_queue *q,
 	return 0;
 }
 
-/* Its receives are posted to the queue pair as long as there is one. */
+/* Its receives may be posted to the queue pair as long as that exists. */
 void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
 {
 	assert_null(hwq.write.qp);
@@ -301,7 +301,7 @@ int rdmablk_mac_join(struct rdmablk_mac *a, struct rdmablk_cm_request *req)
 	return 0;
 }
 
-/* Here a MAC is the number of the queue pair. */
+/* In this test a MAC is the number of the queue pair. */
 int rdmablk_auth_join(struct rdmablk_auth *a, u32 qpn, struct rdmablk_cm_request *req);
 int rdmablk_auth_join(struct rdmablk_auth *a, u32 qpn, struct rdmablk_cm_request *req)
 {
@@ -427,7 +427,7 @@ static void test_both_join(void **state)
 	joined(1, 1);
 }
 
-/* The write queue of the pair may have posted its receives by then. */
+/* By then the write queue of the pair may have posted its receives. */
 static void test_read_queue_known_to_the_target(void **state)
 {
 	(void)state;
@@ -443,8 +443,8 @@ static void test_write_queue_known_to_the_target(void **state)
 }
 
 /*
- * The end of a queue pair that is refused is no error of the login, but one of the control
- * queue that comes at the same time is.
+ * The end of a refused queue pair is not an error of the login. An error of the control queue
+ * that comes at the same time is one.
  */
 static void test_bad_message_beside_a_known_queue(void **state)
 {
@@ -455,7 +455,7 @@ static void test_bad_message_beside_a_known_queue(void **state)
 	assert_int_equal(session.login.reason, RDMABLK_R_CONNECTION);
 }
 
-/* A write queue whose WRITEs end with READs may have READs in flight, and no other. */
+/* Only a write queue whose WRITEs end with READs may have READs under way. */
 static void test_write_queues_that_read(void **state)
 {
 	(void)state;
@@ -476,7 +476,7 @@ static void test_write_queues_that_read(void **state)
 	assert_int_equal(hwq.write.read_depth, 0);
 }
 
-/* Version 2: the queue pairs know each other, and version 1 asks for none of it. */
+/* In version 2 MACs bind the queue pairs to the login; version 1 has no MACs of this kind. */
 static void test_joins_of_version_2(void **state)
 {
 	(void)state;
@@ -496,7 +496,7 @@ static void test_joins_of_version_2(void **state)
 		assert_string_equal(session.why,
 				    "somebody else has accepted a queue: its MAC is wrong");
 	}
-	/* A host that cannot check an accept says nothing of a stranger. */
+	/* A host that cannot check an accept does not blame a stranger. */
 	setup(NULL);
 	session.login.challenge.version = 2;
 	stranger = 2;
@@ -549,14 +549,14 @@ static void test_a_reject_is_a_hint(void **state)
 	assert_false(session.login.no_room);
 	assert_int_equal(refused(2, RDMABLK_R_DEVICE_FULL, true), 0);
 	assert_true(session.login.no_room);
-	/* Version 1 waits for nothing: its target need not say more. */
+	/* Version 1 does not wait for a CLOSE: its target need not say more. */
 	assert_int_equal(refused(1, 0, false), 0);
 	assert_true(session.login.no_room);
 }
 
 /*
- * The target's CLOSE comes when it has fenced the session, which may take longer than
- * reconnect_delay: later tries wait longer, until one of them has heard it.
+ * The target sends CLOSE when it has fenced the session, which may take longer than
+ * reconnect_delay. Later tries wait longer, until one of them gets the CLOSE.
  */
 static void test_a_late_close_is_waited_for(void **state)
 {
@@ -617,7 +617,7 @@ static void test_another_queue_is_the_full_one(void **state)
 	}
 }
 
-/* A connect that is given up says so. */
+/* A connect that is given up fails with ECANCELED. */
 static void test_a_wait_is_given_up(void **state)
 {
 	(void)state;
@@ -629,7 +629,7 @@ static void test_a_wait_is_given_up(void **state)
 	assert_int_equal(session.outage.late_joins, 0);
 }
 
-/* The CLOSE may be here before the reject. */
+/* The CLOSE may come before the reject. */
 static void test_a_close_ends_the_joins(void **state)
 {
 	(void)state;

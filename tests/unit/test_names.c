@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What connect and up say about an export that the target does not have: the nearest name, or a
- * list of bounded length; nothing, if the visit fails, lists nothing, or lists that export. The
- * target is a list of names.
+ * list of bounded length. They say nothing if the visit fails, lists nothing, or lists that
+ * export. The target is a list of names.
  *
  * Sources: tools/visit_names.c
  */
@@ -96,7 +96,7 @@ static void add(const char *name)
 	snprintf(target.names[target.nr++], RDMABLK_NAME_LEN, "%s", name);
 }
 
-/* What is said of @name */
+/* Checks what is said about @name. */
 static void says(const char *name, const char *key, const char *want)
 {
 	struct connect_request request = { .where = { .host = "10.0.0.1" }, .has_host_id = true };
@@ -123,7 +123,7 @@ static void test_the_nearest_name(void **state)
 	says("scratches", "web1", "; did you mean scratch?");
 }
 
-/* A name of a page that has gone is as good as one of the last page. */
+/* The nearest name may be on any page, not only on the last one. */
 static void test_the_nearest_name_is_on_any_page(void **state)
 {
 	char name[32];
@@ -158,13 +158,13 @@ static void test_a_list_is_bounded(void **state)
 		name[sizeof(name) - 1] = '\0';
 		add(name);
 	}
-	/* It would have room for this one, but not without a gap. */
+	/* The text has room for this name, but the list must not skip others. */
 	add("d");
 	snprintf(want, sizeof(want), "; there are %s and 3 more", target.names[0]);
 	says("elsewhere", "", want);
 }
 
-/* Nobody waits for the names of all exports of a large target, or of a slow one. */
+/* The names of a large or slow target are asked for only up to a limit. */
 static void test_time_is_bounded(void **state)
 {
 	char name[32];
@@ -195,7 +195,7 @@ static void test_nothing_to_say(void **state)
 	target.opened = 0;
 	for (int i = 0; i < 7; i++)
 		add((char[]){ (char)('a' + i), 'x', 'y', 'z', '\0' });
-	/* It has come meanwhile. */
+	/* The export has been added meanwhile. */
 	says("axyz", "", "");
 	says("gxyz", "", "");
 	target.fails_at = 2;

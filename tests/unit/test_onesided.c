@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/onesided.c makes work requests of all bytes of a request and of no
- * other, on devices without DMA, with DMA and behind an IOMMU that merges what it maps:
- * one mapping for each request, which is given back as it was made; as many elements as a
- * work request takes; memory of the reserve for many segments, which comes back.
+ * Proves that kernel/onesided.c makes work requests of all bytes of a request and of no others,
+ * on devices without DMA, with DMA, and behind an IOMMU that merges what it maps. Each request
+ * has one mapping, which is unmapped as it was mapped. A work request has as many elements as
+ * it takes. A request of many segments uses memory of the reserve, and returns it.
  */
 #include <linux/kernel.h>
 
@@ -353,7 +353,7 @@ static u64 memory_at(u64 address)
 	return 0;
 }
 
-/* It READs the last bytes, to where nobody looks, and completes the request. */
+/* The READ fetches the last bytes to memory that is not used, and completes the request. */
 static void check_tail(struct rdmablk_request *req, const struct ib_rdma_wr *wr, u64 end)
 {
 	assert_ptr_equal(wr[-1].wr.next, &wr->wr);
@@ -423,7 +423,7 @@ static void run(struct request *rq)
 	hwq.write.nr_batch = 0;
 	rdmablk_onesided_unmap(&path, rq);
 	assert_int_equal(mappings, was);
-	/* A request that is held after its completion is unmapped twice. */
+	/* A request that is held after its completion is unmapped a second time. */
 	rdmablk_onesided_unmap(&path, rq);
 	assert_null(rq->pdu.segments);
 	nr_windows = 0;
@@ -458,7 +458,7 @@ static void test_iommu_that_merges(void **state)
 	(void)state;
 	kind = MERGING;
 	run_shapes();
-	/* Some requests have become one element: their work request is the fewest. */
+	/* Some requests have become one element, and then have one work request. */
 	for (int i = 0; i < 100; i++) {
 		struct request *rq = make(request, 9, false);
 
@@ -522,7 +522,7 @@ static void test_one_after_all(void **state)
 	kind = DIRECT;
 }
 
-/* Others wait for the memory of the reserve; those that need none do not. */
+/* A request waits for memory of the reserve only if it needs it. */
 static void test_reserve(void **state)
 {
 	const unsigned int n = ARRAY_SIZE(request);
@@ -581,7 +581,7 @@ static void test_too_many_segments(void **state)
 	warnings = 0;
 }
 
-/* No request has so many: there is no reserve. */
+/* No request of this queue needs the reserve, so there is none. */
 static void test_few_segments(void **state)
 {
 	(void)state;
@@ -591,7 +591,7 @@ static void test_few_segments(void **state)
 	run(make(request, RDMABLK_FEW_SEGMENTS, false));
 }
 
-/* 4 KiB at @pos, or why not */
+/* Maps 4 KiB at @pos. */
 static blk_status_t map_at(u64 pos, struct request *rq)
 {
 	make(rq, 1, false);
@@ -601,7 +601,7 @@ static blk_status_t map_at(u64 pos, struct request *rq)
 	return rdmablk_onesided_map(&path, &hwq, rq);
 }
 
-/* Each byte of a request is in the region whose key it is sent with, and none behind it. */
+/* Each byte of a request is inside the region whose key it is sent with. */
 static void test_regions(void **state)
 {
 	static struct rdmablk_wire_region regions[] = {
@@ -629,7 +629,7 @@ static void test_regions(void **state)
 		rdmablk_onesided_unmap(&path, &rq);
 		nr_windows = 0;
 	}
-	/* One whose end is beyond what an address can say */
+	/* A request whose end does not fit into an address */
 	assert_int_equal(map_at(-4096ULL, &rq), BLK_STS_IOERR);
 	assert_int_equal(mappings, 0);
 }

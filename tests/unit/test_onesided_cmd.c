@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/onesided_cmd.c ends a write that brings its own FLUSH with what was
- * promised to its submitter: a write with FUA ends with the error of a FLUSH that failed, a
- * write whose submitter has not asked for one ends well, but still has to be flushed, and
- * the next such write is not sent with a FLUSH.
+ * Proves that kernel/onesided_cmd.c ends a write that brings its own FLUSH as its submitter may
+ * expect. A write with FUA ends with the error of a FLUSH that failed. A write without FUA
+ * succeeds, but still has to be flushed, and the next such write is sent without a FLUSH.
  */
 #include <linux/kernel.h>
 
@@ -105,7 +104,7 @@ void rdmablk_fence_dirty(struct rdmablk_path *of, u64 pos, u64 bytes)
 {
 	assert_ptr_equal(of, &path);
 	assert_true(pos >= rq.pos && pos + bytes <= rq.pos + rq.bytes);
-	assert_int_equal(ended, 0);	/* else a FLUSH may not know of it */
+	assert_int_equal(ended, 0);	/* else a FLUSH may miss it */
 	marked += (unsigned int)bytes;
 }
 
@@ -179,12 +178,12 @@ static void test_durable_write_fails(void **state)
 	write_answered(REQ_FUA, RDMABLK_R_STORE_IO);
 	assert_int_equal(how, rdmablk_status_blk(RDMABLK_R_STORE_IO));
 	assert_int_not_equal(how, BLK_STS_OK);
-	/* The target's memory has it, and perhaps not its store. */
+	/* The target's memory has the data, but perhaps its store has not. */
 	assert_int_equal(marked, rq.bytes);
 	assert_int_equal(hwq.wrote, path.snapshots);
 }
 
-/* The submitter has asked for a write, and that is done. */
+/* The submitter has asked only for the write, and that is done. */
 static void test_unasked_flush_fails(void **state)
 {
 	(void)state;
@@ -197,8 +196,8 @@ static void test_unasked_flush_fails(void **state)
 }
 
 /*
- * A write with FUA waits for a tag, any other does without its FLUSH, and has the time of a
- * write.
+ * Without a tag a write with FUA waits for one. Any other write is sent without its FLUSH, and
+ * has the time limit of a write.
  */
 static void test_no_tag(void **state)
 {
@@ -217,7 +216,7 @@ static void test_no_tag(void **state)
 	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	assert_int_equal(sent, 1);
 	assert_int_equal(op_sent, RDMABLK_OP_FLUSH);
-	/* Nobody goes before those that wait. */
+	/* A write does not overtake those that wait for a tag. */
 	tags_left = true;
 	rq.pdu.fua = false;
 	rq.pdu.cmd = NULL;
@@ -227,7 +226,7 @@ static void test_no_tag(void **state)
 	assert_true(rq.pdu.fua);
 }
 
-/* What a command that failed has left half done must get into the store. */
+/* A command that failed may be half done: its range must still be flushed to the store. */
 static void test_half_done(void **state)
 {
 	(void)state;

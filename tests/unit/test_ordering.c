@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Proves that rdmablk-ordering finds each wrong word of a READ, and tells data of an
- * earlier WRITE from data of none.
+ * Proves that rdmablk-ordering finds each wrong word of a READ, and tells the data of an
+ * earlier WRITE from damaged data.
  */
 #include "../../tools/ordering/pattern.h"
 #include "unit.h"
@@ -34,12 +34,15 @@ static void test_right_data(void **state)
 		memset(data, 0, sizeof(data));
 		pattern_fill(data, bytes, 77);
 		assert_true(check(bytes, 77));
-		/* No more than that is written, and what is behind it is not looked at. */
+		/*
+		 * pattern_fill() writes no more than that, and pattern_check() does not look
+		 * behind it.
+		 */
 		assert_true(bytes == BYTES || !data[bytes / sizeof(*data)]);
 	}
 }
 
-/* Whichever word it is, and whichever counter it has. */
+/* Whichever word is wrong, and whatever counter it has */
 static void test_one_wrong_word(void **state)
 {
 	static const uint64_t old[] = { 0, 1, 499, 500 ^ 256 };
@@ -65,20 +68,20 @@ static void test_one_wrong_word(void **state)
 static void test_wrong_lines(void **state)
 {
 	(void)state;
-	/* All of it is of the WRITE before. */
+	/* All of the data is of the WRITE before. */
 	pattern_fill(data, BYTES, 41);
 	assert_false(check(BYTES, 42));
 	expect(LINES, 0, 0, 41);
-	/* The READ has brought nothing. */
+	/* The READ has brought no data. */
 	pattern_fill(data, BYTES, PATTERN_EMPTY);
 	assert_false(check(BYTES, 42));
 	expect(0, LINES, 0, PATTERN_EMPTY);
-	/* The end is late. */
+	/* The last lines have old data. */
 	pattern_fill(data, BYTES, 42);
 	pattern_fill(data + 60 * WORDS, 4 * PATTERN_LINE, 40);
 	assert_false(check(BYTES, 42));
 	expect(4, 0, 60 * PATTERN_LINE, 40);
-	/* Several lines, one of them of both kinds: that is damaged. */
+	/* Several wrong lines; one with words of both kinds counts as damaged */
 	pattern_fill(data, BYTES, 42);
 	data[3 * WORDS + 5] = 7;
 	data[9 * WORDS] = 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that what kernel/wire.c packs is, byte for byte, what the protocol says, and
- * that each reason has the errno and the text that the interfaces promise.
+ * Proves that kernel/wire.c packs messages byte for byte as the protocol says, and that each
+ * reason has the errno and the text that the interfaces promise.
  */
 #include <endian.h>
 #include <linux/kernel.h>
@@ -108,7 +108,7 @@ static void test_hello(void **state)
 	assert_memory_equal(msg.uuid, h.uuid, sizeof(h.uuid));
 }
 
-/* HELLO of version 2 is that of version 1, with other versions and method, and a tail. */
+/* HELLO of version 2 is that of version 1 with other versions, another method, and a tail. */
 static void test_hello2(void **state)
 {
 	struct rdmablk_wire_hello h = {
@@ -162,7 +162,7 @@ static void test_reauth(void **state)
 		  "c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3c3");
 }
 
-/* Names of all lengths, even without a NUL, with something old behind the NUL. */
+/* Names of all lengths, even without a NUL, with old bytes behind the NUL */
 static void test_names_are_padded(void **state)
 {
 	(void)state;

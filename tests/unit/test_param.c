@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Proves that kernel/param.c takes connect= strings and names of keys of the documented form,
- * and says of each other one what is wrong with it.
+ * and says what is wrong with any other.
  */
 #include <linux/kernel.h>
 
@@ -12,7 +12,7 @@
 #define BAD_CHARACTER	"bad character in the export name"
 #define NAME_63		"123456789012345678901234567890123456789012345678901234567890123"
 
-/* A copy of exactly its length, for AddressSanitizer. */
+/* Parses a copy of exactly the text's length: AddressSanitizer sees an access beyond it. */
 static int next(const char *text, struct rdmablk_param_spec *spec, const char **why,
 		size_t *used)
 {
@@ -141,7 +141,7 @@ static void test_lists(void **state)
 	assert_int_equal(rdmablk_param_next(&cursor, &spec, &why), 0);
 }
 
-/* A comma promises another element. */
+/* Another element must follow a comma. */
 static void test_trailing_commas_are_errors(void **state)
 {
 	static const char * const list[] = { "a/d,", "a/d,,b/d", "a/d,,", "a/d,b/e," };
@@ -160,7 +160,7 @@ static void test_trailing_commas_are_errors(void **state)
 	}
 }
 
-/* The longest string that the module takes, all of one element and of the smallest. */
+/* The longest string that the module takes, as one element and as the shortest elements */
 static void test_long_strings(void **state)
 {
 	struct rdmablk_param_spec spec;
@@ -182,7 +182,7 @@ static void test_long_strings(void **state)
 	assert_null(cursor);
 }
 
-/* Every string over few characters: accepted ones hold to the rules, all end. */
+/* All strings of these few characters: accepted elements follow the rules, others have a text. */
 static void test_all_short_strings(void **state)
 {
 	static const char set[] = "[]:/,1a";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that disks come back after a link has flapped, however many of them there are: the
- * times of kernel/patience.c, in a model of a target that serves one message after the
- * other. A model of fixed deadlines shows that the numbers are hard enough.
+ * Proves that disks come back after a link has flapped, however many there are: the times of
+ * kernel/patience.c are tried in a model of a target that serves one message after the other.
+ * Fixed deadlines in the same model show that the numbers are hard enough.
  */
 #include <linux/kernel.h>
 
@@ -19,9 +19,9 @@
 #define DIALOGUE	6U
 
 /*
- * A disk. done: steps of its login; asked: messages that the target has not answered;
- * deadline, whole: of the step and of the login; begin: of the next try; round: how many
- * tries before, so that the target's answer to an old one is worth nothing
+ * A disk. steps, done: steps of its login, all and finished ones; asked: messages that the
+ * target has not answered; deadline, whole: end of the step and of the login; begin: time of
+ * the next try; round: number of earlier tries, so that an answer to an old try does not count
  */
 struct disk {
 	uint32_t steps, done, asked, tries, late, round;
@@ -85,13 +85,16 @@ static void give_up(struct disk *d, const struct policy *p, uint64_t now)
 	d->trying = false;
 	d->round++;
 	d->late += d->done >= DIALOGUE;
-	/* Without a model of its own: from the start, which was CONNECT ago, is at once. */
+	/*
+	 * With fixed deadlines the pause counts from the start of the try, CONNECT ago: it is
+	 * over.
+	 */
 	d->begin = now + (p->progress ?
 			  rdmablk_patience_pause(DELAY, d->tries, d->late, unit_random()) :
 			  RDMABLK_MIN_PAUSE_MS);
 }
 
-/* Returns how many disks are back after DEV_LOSS; a message takes @each us. */
+/* Return: how many disks are back after at most DEV_LOSS; a message takes @each us. */
 static uint32_t flap(const struct policy *p, uint32_t each, uint64_t *took)
 {
 	uint64_t now, busy = 0;
@@ -147,10 +150,10 @@ static void test_all_disks_are_back(void **state)
 		uint64_t work = (uint64_t)DISKS * (DIALOGUE + 2 * QUEUES) * each[i] / 1000;
 
 		assert_int_equal(flap(&now, each[i], &took), DISKS);
-		/* Little is done for nothing. */
+		/* Little of the work is in vain. */
 		assert_true(took <= 2 * work + DELAY);
 	}
-	/* With one deadline for all, healthy disks are lost. */
+	/* With a fixed deadline for a whole login, no disk comes back from a slow target. */
 	assert_int_equal(flap(&fixed, 100, &took), DISKS);
 	assert_int_equal(flap(&fixed, 5000, &took), 0);
 }
@@ -158,17 +161,20 @@ static void test_all_disks_are_back(void **state)
 static void test_pause(void **state)
 {
 	(void)state;
-	/* Grows from a sixteenth to reconnect_delay, and no further for a target that is away. */
+	/*
+	 * The pause grows from a sixteenth of reconnect_delay to all of it. It grows no further
+	 * for a target that is away.
+	 */
 	assert_int_equal(rdmablk_patience_pause(DELAY, 1, 0, 0), DELAY / 16);
 	assert_int_equal(rdmablk_patience_pause(DELAY, 2, 0, 0), DELAY / 8);
 	assert_int_equal(rdmablk_patience_pause(DELAY, 4, 0, 0), DELAY / 2);
 	assert_int_equal(rdmablk_patience_pause(DELAY, 5, 0, 0), DELAY);
 	assert_int_equal(rdmablk_patience_pause(DELAY, UINT32_MAX, 0, 0), DELAY);
 	assert_int_equal(rdmablk_patience_pause(DELAY, UINT32_MAX, 4, 0), DELAY);
-	/* For one that is slow it does. */
+	/* It grows further for a target that is slow. */
 	assert_int_equal(rdmablk_patience_pause(DELAY, 5, 5, 0), 2 * DELAY);
 	assert_int_equal(rdmablk_patience_pause(DELAY, 9, UINT32_MAX, 0), 8 * DELAY);
-	/* Half of it is chance, and there is always a pause. */
+	/* Half of the pause is random, and there is always a pause. */
 	for (uint32_t tries = 0; tries < 12; tries++) {
 		for (uint32_t delay = 1000; delay <= 600000; delay += 599000) {
 			uint32_t most = rdmablk_patience_pause(delay, tries, tries, 0);
@@ -200,7 +206,7 @@ static void test_steps(void **state)
 	assert_int_equal(rdmablk_patience_join(DELAY, 2), 2 * DELAY);
 	assert_true(rdmablk_patience_join(1000, UINT32_MAX) > 600000);
 	assert_true(rdmablk_patience_join(600000, UINT32_MAX) <= 600000ULL << 10);
-	/* However slowly a peer goes on, the login ends, and sooner with fewer queues. */
+	/* However slowly a peer answers, the login ends, and sooner with fewer queues. */
 	assert_int_equal(rdmablk_patience_login(CONNECT, 2), 3 * CONNECT);
 	assert_int_equal(rdmablk_patience_login(CONNECT, 32), 4 * CONNECT);
 	assert_int_equal(rdmablk_patience_login(CONNECT, 512), 34 * CONNECT);

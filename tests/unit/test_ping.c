@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rdmablk ping on a path that carries less than the MTU of its ends. The path is of this program:
- * it loses the packets that are larger than it carries, in one direction or in both.
+ * rdmablk ping on a path that carries less than the MTU of its ends. The path is part of this
+ * program. It loses packets that are larger than it carries, in one direction or in both.
  *
  * Sources: tools/cmd_ping.c tools/scratch.c
  */
@@ -19,15 +19,15 @@ enum { WRITES = 1, READS = 2 };
 
 /**
  * struct path - the path, and what became of the ping
- * @carries: the largest packet of each visit that arrives, bytes
- * @loses: WRITES, READS or both, if they are larger
+ * @carries: largest packet of each visit that arrives, bytes
+ * @loses: directions in which larger packets are lost: WRITES, READS or both
  * @lends: bytes that the target lends to each visit
  * @gone: a lost packet ends the connection instead of leading to silence
  * @refused: status of the second visit; 0: the target takes it
- * @visits: so far
+ * @visits: number of visits so far
  * @lost: the packet under way is lost
- * @err: of the complaint; 0: there was none
- * @text: the complaint
+ * @err: errno of the complaint; 0: there was none
+ * @text: text of the complaint
  */
 static struct path {
 	unsigned int carries[VISITS];
@@ -41,7 +41,7 @@ static struct path {
 	char text[256];
 } path;
 
-static unsigned int requests[4];	/* ids, the last one first */
+static unsigned int requests[4];	/* ids of requests under way */
 static unsigned int nr_requests;
 
 bool report_json;
@@ -91,7 +91,7 @@ int nl_fail(struct nl_failure *failure, int err, const char *fmt, ...)
 	return -1;
 }
 
-/* One round is enough. */
+/* No options are given, and one round is enough. */
 int opts_parse(const struct command_info *command, int argc, char **argv, opts_set_fn set_one,
 	       void *context)
 {
@@ -300,7 +300,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 }
 
 /*
- * What becomes of the ping
+ * The tests
  */
 
 static int begin(void **state)
@@ -333,7 +333,7 @@ static void test_all_arrives(void **state)
 	assert_int_equal(path.visits, 1);
 }
 
-/* It is tried once more: the same size is lost, so that is what the path carries. */
+/* ping tries again. The same size is lost, so the path does not carry it. */
 static void test_path_carries_less(void **state)
 {
 	static const unsigned int lost[] = { WRITES, READS, WRITES | READS };
@@ -350,7 +350,7 @@ static void test_path_carries_less(void **state)
 	}
 }
 
-/* A packet that was lost once says nothing of its size. */
+/* A packet that was lost once says nothing about its size. */
 static void test_lost_once(void **state)
 {
 	(void)state;
@@ -369,7 +369,7 @@ static void test_lost_at_two_sizes(void **state)
 	assert_int_equal(path.visits, 2);
 }
 
-/* Without one packet that arrives nothing is known of sizes. */
+/* If no packet arrives, nothing is known about sizes. */
 static void test_nothing_arrives(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/poll.c finds completions where there are no interrupts: one task polls
- * at a time, none does before a connection is up or after it is stopped, and a work polls as
- * long as a command or request is under way for which no task does.
+ * Proves that kernel/poll.c finds completions where there are no interrupts. One task polls at
+ * a time, and none before a connection is up or after it is stopped. A work polls as long as a
+ * command or request is under way for which no task polls.
  */
 #include <linux/kernel.h>
 
@@ -61,7 +61,7 @@ static int ib_process_cq_direct(struct ib_cq *of, int budget)
 	looks++;
 	assert_true(its->poll_lock.held && its->poll_open);
 	assert_ptr_equal(its->iob, wanted);
-	/* A second task does not wait. */
+	/* A second task returns at once. */
 	assert_int_equal(rdmablk_poll(its, NULL), 0);
 	assert_ptr_equal(its->iob, wanted);
 	of->entries -= n;
@@ -122,7 +122,7 @@ static void test_look(void **state)
 	assert_false(hwq.poll_lock.held);
 }
 
-/* The completion queue may be gone. */
+/* Nobody polls a closed queue: its completion queue may be gone. */
 static void test_nobody_looks_when_it_is_closed(void **state)
 {
 	struct rdmablk_hwq fresh = { .cq = &cq };

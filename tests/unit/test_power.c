@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/power.c unfreezes the queues that it has frozen for a suspend, each
- * once, and no other: also when kernel/disk.c has given up the disk meanwhile, and made
- * another, as a login does that begins again with fewer queues.
+ * Proves that kernel/power.c unfreezes the queues that it froze for a suspend, each once, and
+ * no other queue. That holds also if kernel/disk.c has freed the disk meanwhile and made
+ * another, as in a login that begins again with fewer queues.
  */
 #include <linux/kernel.h>
 
@@ -108,7 +108,7 @@ struct blk_mq_tag_set {
 #define RDMABLK_TAGSET_FLAGS	0
 #define rdmablk_info_ratelimited(s, ...)	((void)(s))
 #define rdmablk_warn(s, ...)	((void)(s))
-/* Nobody opens the disk here. */
+/* This test does not open the disk. */
 #define RDMABLK_DISK_OPEN(name, fn)					\
 	static _Noreturn int name(struct gendisk *disk)			\
 	{								\
@@ -132,7 +132,7 @@ struct rdmablk_agreed {
 struct rdmablk_session {
 	int index;
 	char name[16];
-	spinlock_t lock;	/* unscanned, state */
+	spinlock_t lock;	/* protects unscanned, state */
 	int state;
 	struct {
 		enum rdmablk_phase phase;
@@ -140,7 +140,7 @@ struct rdmablk_session {
 	bool unscanned, added, frozen, hurry;
 	u8 longest_ack;
 	unsigned int nr_queues;
-	struct mutex disk_mutex;	/* disk, frozen */
+	struct mutex disk_mutex;	/* protects disk, frozen */
 	struct {
 		struct rdmablk_agreed offer;
 	} login;
@@ -230,14 +230,14 @@ static void blk_freeze_queue_start(struct request_queue *q)
 	q->freeze_depth++;
 }
 
-/* What the block layer warns of leaves a queue that can never be frozen again. */
+/* The block layer only warns of it, but such a queue can never be frozen again. */
 static void rdmablk_compat_unfreeze_queue(struct request_queue *q)
 {
 	assert_true(q->freeze_depth > 0);
 	q->freeze_depth--;
 }
 
-/* A queue that nobody has frozen does not become idle. */
+/* A queue that is not frozen does not become idle. */
 static bool blk_mq_freeze_queue_wait_timeout(struct request_queue *q, long left)
 {
 	jiffies += (unsigned long)left;
@@ -313,7 +313,7 @@ static void test_suspend(void **state)
 	}
 }
 
-/* Nobody calls ->complete() of a device that refuses. */
+/* The kernel does not call ->complete() of a device that refuses. */
 static void test_refused(void **state)
 {
 	(void)state;
@@ -345,7 +345,7 @@ static void test_other_disk(void **state)
 	assert_int_equal(disks[1].own.freeze_depth, 0);
 }
 
-/* The suspend waits for nothing that it has not frozen. */
+/* The suspend does not wait for a queue that it has not frozen. */
 static void test_other_disk_before_the_wait(void **state)
 {
 	(void)state;
@@ -366,7 +366,7 @@ static void test_removed(void **state)
 	assert_false(session.frozen);
 }
 
-/* The timer of a request is no shorter than the transport's last try. */
+/* The timer of a request must not be shorter than the transport's last try. */
 static void test_timeout(void **state)
 {
 	(void)state;
@@ -381,7 +381,7 @@ static void test_another_path(void **state)
 	struct request_queue *q = session.disk->queue;
 
 	(void)state;
-	/* The administrator has chosen this one. */
+	/* The administrator has set this time. */
 	q->timeout = 7 * HZ;
 	rdmablk_disk_retime(&session);
 	assert_int_equal(q->timeout, 7 * HZ);

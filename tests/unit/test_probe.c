@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/probe.c notices that a target is back while a connection request is
- * lost, by any answer to another one and by nothing else, and that nothing of a probe is
- * left when the waiting ends, however it ends.
+ * Proves that kernel/probe.c notices that a target is back although the connection request was
+ * lost: any answer to another request shows it, and nothing else does. However the wait ends,
+ * nothing of a probe is left.
  */
 #include "session_world.h"
 
@@ -49,7 +49,7 @@ static struct ib_qp qp;
 static struct rdma_cm_id id;
 static struct rdmablk_session s;
 static const struct rdmablk_cm_request request = { .version_min = 1 };
-static struct rdmablk_queue *probe;	/* the one there is */
+static struct rdmablk_queue *probe;	/* the current one; NULL: none */
 static unsigned int probes, connects;
 static bool no_memory;
 static int no_address;
@@ -223,7 +223,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Waits 9 s at most: how long it has, and what became of it. */
+/* Waits for at most 9 s. @took: how long it was. Return: the outcome. */
 static int waits(unsigned long *took)
 {
 	unsigned long start = jiffies;
@@ -251,7 +251,7 @@ static void test_target_answers(void **state)
 	assert_int_equal(took, 1);
 }
 
-/* The network is back after 5 s: one pause later that is known. */
+/* The network is back after 5 s. The next probe notices it. */
 static void test_request_was_lost(void **state)
 {
 	unsigned long took;
@@ -263,7 +263,7 @@ static void test_request_was_lost(void **state)
 	assert_int_equal(connects, 3);
 }
 
-/* A refusal has come from the target, whatever it says. */
+/* A refusal is an answer of the target, whatever its reason. */
 static void test_answers_of_a_probe(void **state)
 {
 	static const struct {
@@ -288,7 +288,7 @@ static void test_answers_of_a_probe(void **state)
 	}
 }
 
-/* That an address is found is no answer of the target's. */
+/* An outcome of the address resolution is not an answer of the target. */
 static void test_address_is_no_answer(void **state)
 {
 	unsigned long took;
@@ -320,7 +320,7 @@ static void test_deadline(void **state)
 	back_at = NEVER;
 	assert_int_equal(waits(&took), -ETIMEDOUT);
 	assert_int_equal(took, 9 * HZ);
-	/* A pause that is longer does not make the waiting so. */
+	/* A longer pause does not make the wait longer. */
 	setup(state);
 	s.opt.reconnect_delay = 60;
 	assert_int_equal(waits(&took), -ETIMEDOUT);
@@ -340,7 +340,7 @@ static void test_cancelled(void **state)
 	assert_int_equal(probes, 1);
 }
 
-/* A login goes on without a probe. */
+/* The login goes on without a probe. */
 static void test_no_probe(void **state)
 {
 	unsigned long took;
@@ -357,7 +357,7 @@ static void test_no_probe(void **state)
 	assert_int_equal(probes, 3);
 }
 
-/* The address has moved to another device: this protection domain is not there. */
+/* The address leads to another device by now, which does not have this protection domain. */
 static void test_other_device(void **state)
 {
 	unsigned long took;

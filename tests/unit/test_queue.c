@@ -170,7 +170,7 @@ static void ib_dma_unmap_single(struct ib_device *dev, u64 addr, size_t bytes,
 	assert_int_equal(addr, dma);
 	assert_int_equal(bytes, RDMABLK_TAIL_BYTES);
 	assert_int_equal(dir, DMA_FROM_DEVICE);
-	assert_non_null(id_of_queue->qp);	/* it is alive as long as that may be used */
+	assert_non_null(id_of_queue->qp);	/* it is destroyed after the unmap */
 	dma = 0;
 }
 
@@ -268,7 +268,7 @@ static void test_other_errors(void **state)
 	assert_int_equal(errors.other.counter, 1);
 }
 
-/* A message longer than the receive: of the standard's adapters, and of Soft-RoCE */
+/* A message longer than the receive: status of the standard's adapters, and of Soft-RoCE */
 static void test_failed_receives(void **state)
 {
 	static const struct {
@@ -321,7 +321,7 @@ static void test_posting(void **state)
 static void test_sizes(void **state)
 {
 	(void)state;
-	/* One of each is for the drain. */
+	/* One more of each is for the drain. */
 	assert_int_equal(created.cap.max_send_wr, 9);
 	assert_int_equal(created.cap.max_recv_wr, 4);
 	assert_int_equal(created.cap.max_send_sge, 16);
@@ -352,7 +352,7 @@ static void test_events(void **state)
 	assert_int_equal(fatals, 1);
 }
 
-/* It is the queue pair's: gone with it, whether another one follows or not. */
+/* The tail belongs to the queue pair, and goes with it, whether another one follows or not. */
 static void test_tail(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/reauth.c proves the key again when its time has come and when one asks
- * for it, in a live session of version 2 only; that both sides have the same new keys then;
- * that without a key the session goes on, and that whatever goes wrong later ends it with a
+ * Proves that kernel/reauth.c proves the key again when its time has come and when it is asked
+ * to, only in a live session of version 2; that both sides have the same new keys then; that
+ * the session goes on if there is no key; and that any later failure ends the session with a
  * reason that is not final.
  */
 #include "session_fakes.h"
@@ -23,7 +23,7 @@
 #include "fake_crypt.h"
 #include "../../kernel/state.h"
 
-/* Works of the second queue may wait for a target, those of the first may not. */
+/* Work of the second queue may wait for a target, that of the first may not. */
 static struct workqueue_struct {
 	int none;
 } queues[2];
@@ -34,7 +34,7 @@ static bool may_not_wait;
 static int take_ret;
 static u16 error;
 static unsigned int asks, breaks;
-/* An answer that is changed, or does not come */
+/* How an answer is changed, or what error comes in its place */
 static struct {
 	u16 at;
 	void (*change)(void *msg);
@@ -44,7 +44,7 @@ static struct rdmablk_crypt_cipher *open_next;
 static int seal_ret;
 static bool wipe_fails;
 static unsigned int epochs;
-/* Allocations fail until so many pauses are over; the connection is lost in the last one. */
+/* Allocations fail until short_for pauses are over. The connection is lost in pause break_after. */
 static unsigned int short_for, break_after, pauses;
 
 static void schedule_timeout_uninterruptible(long left)
@@ -153,7 +153,7 @@ int rdmablk_ctrl_seal_next(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_ciphe
 #include "../../kernel/reauth.c"
 #pragma GCC diagnostic warning "-Wsign-compare"
 
-/* Live, as a login with a key has left it */
+/* A live session, as a login with a key leaves it */
 static int setup(void **state)
 {
 	u8 id[RDMABLK_KEY_ID_LEN], point[RDMABLK_POINT_LEN], mac[RDMABLK_MAC_LEN], other[64];
@@ -224,7 +224,7 @@ static void test_from_time_to_time(void **state)
 		nothing_stays();
 	}
 	assert_int_equal(error, 0);
-	/* A timeout that is off ends that. */
+	/* Without a timeout there are no further proofs. */
 	s.opt.reauth_tmo = -1;
 	unit_run(&s.reauth_work);
 	assert_int_equal(epochs, 4);
@@ -235,7 +235,7 @@ static void test_from_time_to_time(void **state)
 	assert_int_equal(unit_due(&s.reauth_work), 0);
 }
 
-/* The target announces the end of the key, or the administrator has another one. */
+/* The target announces the end of the key, or the administrator has loaded another one. */
 static void test_at_once(void **state)
 {
 	(void)state;
@@ -256,7 +256,7 @@ static void test_during_a_login(void **state)
 	s.outage.phase = RDMABLK_PHASE_UP;
 	rdmablk_reauth_start(&s);
 	assert_int_equal(unit_due(&s.reauth_work), 0);
-	/* A session that ends has no more of them. */
+	/* A session that ends has no more proofs. */
 	cancel_delayed_work_sync(&s.reauth_work);
 	s.login.reauth = false;
 	s.outage.phase = RDMABLK_PHASE_SEALED;
@@ -285,7 +285,7 @@ static void test_another_key(void **state)
 	assert_int_equal(error, 0);
 }
 
-/* Nothing was sent, so nothing has happened. The administrator may load a key in time. */
+/* Nothing was sent, so the session goes on. The administrator may load a key in time. */
 static void test_no_key(void **state)
 {
 	(void)state;
@@ -322,7 +322,7 @@ static void test_the_key_ends(void **state)
 	memset(target.key, 0x5c, sizeof(target.key));
 	unit_run(&s.reauth_work);
 	assert_int_equal(epochs, 1);
-	/* The notice was about the key before. */
+	/* The notice was about the old key only. */
 	rdmablk_reauth_now(&s);
 	unit_run(&s.reauth_work);
 	assert_int_equal(epochs, 2);
@@ -339,7 +339,7 @@ static void test_the_key_stays(void **state)
 	unit_run(&s.reauth_work);
 	assert_int_equal(epochs, 1);
 	assert_int_equal(error, 0);
-	/* A time that no administrator gives */
+	/* A time that no administrator sets */
 	rdmablk_reauth_ends(&s, U64_MAX);
 	unit_run(&s.reauth_work);
 	assert_int_equal(epochs, 1);
@@ -348,7 +348,7 @@ static void test_the_key_stays(void **state)
 	assert_int_equal(epochs, 2);
 }
 
-/* Each proof takes a key pair, so a target that asks all the time gets one a second. */
+/* Each proof needs a key pair, so a target that asks all the time gets one proof a second. */
 static void test_a_target_that_asks_all_the_time(void **state)
 {
 	const unsigned long begun = jiffies;
@@ -362,10 +362,10 @@ static void test_a_target_that_asks_all_the_time(void **state)
 	}
 	assert_int_equal(jiffies - begun, 10 * HZ);
 	assert_int_equal(epochs, 10);
-	/* The administrator need not wait. */
+	/* A request of the administrator is not delayed. */
 	rdmablk_reauth_now(&s);
 	assert_int_equal(unit_due(&s.reauth_work), 0);
-	/* A run long ago is as good as none. */
+	/* A last proof so long ago that it seems to be in the future delays nothing. */
 	s.reauth_at = jiffies + 100;
 	rdmablk_reauth_ends(&s, 0);
 	assert_int_equal(unit_due(&s.reauth_work), 0);
@@ -437,7 +437,7 @@ static void fail_each(void **state, int ret)
 		failed = crypt_world.left < 0;
 		crypt_world.left = -1;
 		nothing_stays();
-		/* Before REAUTH nothing has happened, and a later lack of memory is over. */
+		/* Before REAUTH nothing has happened. After it, a lack of memory passes. */
 		if (!asks || ret == -ENOMEM)
 			assert_int_equal(error, 0);
 		else
@@ -455,7 +455,10 @@ static void test_each_failure(void **state)
 	fail_each(state, -ENOMEM);
 }
 
-/* An old key that stays for want of memory stays until another proof, which comes soon. */
+/*
+ * An old key that cannot be wiped for lack of memory stays until the next proof, which comes
+ * soon.
+ */
 static void test_an_old_key_stays(void **state)
 {
 	(void)state;
@@ -474,7 +477,7 @@ static void test_an_old_key_stays(void **state)
 	assert_int_equal(unit_due(&s.reauth_work), -1);
 }
 
-/* The target has REAUTH, and there is no memory to go on with. */
+/* The target has got REAUTH, but there is no memory to go on with. */
 static void test_no_memory(void **state)
 {
 	(void)state;
@@ -486,7 +489,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(epochs, 1);
 	assert_int_equal(unit_due(&s.reauth_work), 3600 * HZ);
 	assert_ptr_equal(s.reauth_work.wq, rdmablk_reauth_wq);
-	/* That has its end: the target waits for a message. */
+	/* The work gives up in the end, because the target waits for a message. */
 	pauses = 0;
 	short_for = 1000;
 	unit_run(&s.reauth_work);
@@ -494,7 +497,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(error, RDMABLK_R_AUTH_FAILED);
 	assert_int_equal(epochs, 1);
 	nothing_stays();
-	/* The recovery waits for the work, and has taken the connection down. */
+	/* The recovery has taken the connection down, and waits for the work. */
 	teardown(state);
 	setup(state);
 	short_for = 1000;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/request.c lets each request that a lost connection leaves behind end
- * once: as failed, or back in the block layer's hands to be posted again. A request whose
- * completion was seen is left alone, however late its end comes, a WRITE that may land is
- * kept until it cannot, and a request that breaks one connection after the other fails.
+ * Proves that kernel/request.c ends each request that a lost connection leaves behind once: the
+ * request fails, or returns to the block layer to be posted again. A request whose completion
+ * was seen is left alone, however late its end comes. A WRITE that may land is kept until it
+ * cannot. A request that breaks one connection after the other fails.
  */
 #include <linux/kernel.h>
 
@@ -14,7 +14,7 @@
 
 /* The block layer, as far as request.c knows it */
 #define RDMABLK_COMPAT_H
-#define RDMABLK_ONESIDED_H	/* what it has is here */
+#define RDMABLK_ONESIDED_H	/* this file has its contents */
 #define RDMABLK_TRACE_H
 #define BLK_STS_TRANSPORT	4
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
@@ -77,7 +77,7 @@ static struct rdmablk_stats counters;
 #define this_cpu_inc(what)	((void)(what)++)
 #define this_cpu_add(what, n)	((void)((what) += (n)))
 #define time_after(a, b)	((long)((b) - (a)) < 0)
-/* Nobody traces, and nobody forges timeouts. */
+/* Tracing is off, and no timeouts are faked. */
 #define trace_rdmablk_end_enabled()		false
 #define trace_rdmablk_end(...)			((void)0)
 #define trace_rdmablk_complete_enabled()	false
@@ -140,7 +140,7 @@ static bool blk_mq_add_to_batch(struct request *rq, struct io_comp_batch *iob, b
 	return false;
 }
 
-/* What other files have */
+/* Functions of other files */
 void rdmablk_stats_timing_add(struct rdmablk_timing *t, enum rdmablk_timed what, u64 since)
 {
 	(void)t;
@@ -186,11 +186,11 @@ static void blk_mq_tagset_busy_iter(struct blk_mq_tag_set *set,
 	}
 }
 
-/* The block layer takes it back: it is not to end as well. */
+/* The block layer takes the request back, so the request must not end as well. */
 static void blk_mq_requeue_request(struct request *rq, bool kick)
 {
 	assert_false(rq->completed || rq->free || kick);
-	/* Without it, the block layer may merge the request into another one. */
+	/* Without this flag the block layer may merge the request into another one. */
 	assert_true(rq->rq_flags & RQF_DONTPREP);
 	rq->requeued++;
 	rq->free = true;
@@ -202,7 +202,7 @@ static void rdmablk_onesided_unmap(struct rdmablk_path *path, struct request *rq
 	rq->unmapped++;
 }
 
-/* ->complete() comes later: until then the tag is in use. */
+/* ->complete() comes later. Until then the tag is in use. */
 static void rdmablk_request_hand_over(struct request *rq)
 {
 	assert_false(rq->completed || rq->free);
@@ -273,7 +273,7 @@ static void test_hold(void **state)
 	assert_int_equal(ended, 0);
 }
 
-/* What a staged FLUSH was to make durable has still to be flushed. */
+/* The data of a staged FLUSH that was lost still has to be flushed. */
 static void test_unflushed(void **state)
 {
 	(void)state;
@@ -301,7 +301,7 @@ static void test_fail(void **state)
 	assert_int_equal(rdmablk_request_fail_held(&set, true, true), 1);
 	assert_int_equal(rdmablk_request_fail_held(&set, true, false), 0);
 	assert_int_equal(ended, REQUESTS - 1);
-	/* Those that have ended, however long ago ->complete() is due, do not again. */
+	/* Requests that have ended do not end again, however late ->complete() comes. */
 	assert_int_equal(rdmablk_request_fail_held(&set, true, false), 0);
 	assert_int_equal(rdmablk_request_requeue_held(&set, 100), 0);
 	assert_int_equal(ended, REQUESTS - 1);
@@ -325,7 +325,10 @@ static void test_fail_fast(void **state)
 	assert_true(rq[FLUSH].pdu.held && !rq[FLUSH].completed);
 }
 
-/* The block layer marks all readahead, and a merged request has one set of flags for all. */
+/*
+ * The block layer marks all readahead, and a merged request has one set of flags for all its
+ * bios. Neither is a wish to fail fast.
+ */
 static void test_not_asked_to_fail_fast(void **state)
 {
 	(void)state;
@@ -346,13 +349,13 @@ static void test_requeue(void **state)
 	assert_int_equal(rdmablk_request_requeue_held(&set, 100), REQUESTS - 2);
 	for (int i = 0; i < REQUESTS; i++)
 		assert_int_equal(rq[i].requeued, i != COMPLETED && i != READ);
-	/* Until it is queued again its timer may fire, which must not count. */
+	/* Until the request is queued again its timer may fire, which must not count. */
 	assert_true(rq[WRITE].pdu.held);
 	assert_int_equal(rq[WRITE].timeout, 0);
 	assert_int_equal(ended, 0);
 }
 
-/* A request that completes although it is held, whatever is to blame: it ends once. */
+/* A request that completes although it is held ends once, whatever the cause. */
 static void test_completed_and_held(void **state)
 {
 	(void)state;
@@ -366,13 +369,13 @@ static void test_completed_and_held(void **state)
 	assert_int_equal(ended, 0);
 }
 
-/* Such that a connection does not outlive end when they have had their time. */
+/* A request that breaks connections fails when its time is over. */
 static void test_connections_that_do_not_last(void **state)
 {
 	(void)state;
 	hold();
 	jiffies += 50;
-	/* Once more, and it is no coincidence; the time counts from the first. */
+	/* The second time is no coincidence. The time counts from the first. */
 	rdmablk_request_hold_all(&set, true, true);
 	for (int i = 0; i < COMPLETED; i++)
 		assert_int_equal(rq[i].pdu.holds, 2);
@@ -390,7 +393,7 @@ static void test_connections_that_do_not_last(void **state)
 	assert_int_equal(rq[WRITE].requeued, 2);
 }
 
-/* A planned end is none of these, and one that had lasted begins from the beginning. */
+/* A planned end does not count. After a connection that lasted, counting begins again. */
 static void test_counted_holds(void **state)
 {
 	(void)state;
@@ -409,7 +412,7 @@ static void test_counted_holds(void **state)
 	assert_int_equal(rq[READ].pdu.held_since, jiffies);
 }
 
-/* Sent 10 jiffies ago with @had; has @has now. */
+/* A request was sent 10 jiffies ago with the time @had. It has the time @has afterwards. */
 static void rearms(unsigned int had, unsigned int most, unsigned int has)
 {
 	rq[READ].timeout = had;
@@ -434,7 +437,7 @@ static void test_rearm(void **state)
 	(void)state;
 	path.read_write_tmo = 50;
 	path.slow_tmo = 1000;
-	/* READs and WRITEs without a command have another time in a hurry only. */
+	/* The time of a READ or WRITE without a command changes only in a hurry. */
 	rearms(30, ~0U, 30);
 	rearms(30, 20, 20);
 	rearms(30, 5, 5);
@@ -453,7 +456,7 @@ static void test_rearm(void **state)
 	rq[READ].cmd_flags = 0;
 	rq[READ].pdu.cmd = NULL;
 	rearms(30, ~0U, 1000);
-	/* No limit any more: the block layer's own time, again and again */
+	/* Without a limit the request keeps the block layer's own time. */
 	path.slow_tmo = 0;
 	rearms(30, ~0U, 30);
 	rq[READ].completed = true;
@@ -476,7 +479,7 @@ static void test_is_command(void **state)
 	assert_true(rdmablk_request_is_command(&rq[WRITE]));
 }
 
-/* A request that is refused for good counts, and leaves nothing to the next one. */
+/* A request that is refused for good is counted, and leaves nothing to the next one of its tag. */
 static void test_refuse(void **state)
 {
 	(void)state;

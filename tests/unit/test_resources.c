@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What rdmablk doctor says of queue pairs and protection domains: a device whose queue pairs are
- * nearly all in use, a broken queue pair 1, domains without a disk. The devices are lists.
+ * What rdmablk doctor says about queue pairs and protection domains: a device whose queue pairs
+ * are nearly all in use, a broken queue pair 1, domains without a disk. The devices are lists.
  *
  * Sources: tools/doctor_resources.c
  */
@@ -20,8 +20,8 @@ static struct {
 	unsigned int nr;
 	int ret;
 	unsigned int disks;
-	const char *full;	/* device that can have ten queue pairs; others have many */
-	bool mute;		/* no driver can be asked */
+	const char *full;	/* this device can have ten queue pairs; others have many */
+	bool mute;		/* no driver answers */
 	unsigned int opened, closed;
 } host;
 
@@ -173,7 +173,7 @@ static void test_domains_without_a_disk(void **state)
 	add("rxe0", 3);
 	for (int i = 0; i < 3; i++)
 		host.res[i].is_pd = true;
-	/* One is of another module. */
+	/* One of the three belongs to another module. */
 	snprintf(host.res[0].owner, sizeof(host.res[0].owner), "rdmablk");
 	snprintf(host.res[1].owner, sizeof(host.res[1].owner), "rdmablk");
 	snprintf(host.res[2].owner, sizeof(host.res[2].owner), "nvme_rdma");
@@ -196,7 +196,7 @@ static void test_many_devices(void **state)
 		snprintf(name, sizeof(name), "mlx5_%d", i);
 		add(name, 1);
 	}
-	/* Those beyond the most are in the sum alone. */
+	/* Devices beyond MOST_DEVICES count only in the sum. */
 	assert_int_equal(look(), EXAM_OK);
 	assert_int_equal(host.opened, MOST_DEVICES);
 	assert_string_equal(said[0],

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Proves that kernel/sealed.c makes the reference frame, that a receiver takes the next frame
- * and nothing else, whatever is changed in it, and that its state survives what it refuses.
+ * and nothing else, whatever is changed in it, and that a refused frame does not change the
+ * receiver's state.
  */
 #include <linux/kernel.h>
 #include <openssl/evp.h>
@@ -73,7 +74,7 @@ static size_t seal(uint8_t *frame, size_t len)
 	return len + EXTRA;
 }
 
-/* In memory of just that size, so that the sanitizer sees what is read or written beyond */
+/* In memory of exactly that size, so that the sanitizer sees an access beyond it */
 static int open_frame(const void *frame, size_t len)
 {
 	size_t room = len > EXTRA ? len - EXTRA : 1;
@@ -191,7 +192,7 @@ static void every_bit_flip(void **state)
 	}
 }
 
-/* With the length in the head as it was, and with one that says the new length */
+/* With the length in the head as it was, and with the new length */
 static void truncated_and_extended(void **state)
 {
 	uint8_t frame[2 * FRAME] = { 0 }, changed[2 * FRAME];
@@ -229,7 +230,7 @@ static void reordered_and_repeated(void **state)
 		refused(frame[i], len[i]);
 }
 
-/* A frame under the same key for another place, with the head that the receiver wants */
+/* A frame with another number or epoch under the same key, and a head as the receiver wants it */
 static void number_and_epoch_are_sealed(void **state)
 {
 	uint8_t frame[FRAME];
@@ -264,7 +265,7 @@ static void other_direction_and_noise(void **state)
 	refused(frame, 56);
 }
 
-/* Frames that a peer has sealed with the right key, but whose messages have no such length */
+/* Frames that a peer has sealed with the right key, with lengths that no message has */
 static void lengths_that_no_message_has(void **state)
 {
 	static const size_t lengths[] = { 0, 1, 15, 473, 500 };
@@ -300,15 +301,15 @@ static void epochs(void **state)
 	assert_int_equal(tx.seq, 2);
 	for (int i = 0; i < 2; i++)
 		new_len[i] = seal(new[i], 20);
-	/* As if the old epoch went on */
+	/* Frames as if the old epoch went on */
 	tx = (struct rdmablk_sealed) { .ops = &gcm, .key = key0, .seq = 3 };
 	seal(again, 20);
 
 	taken(old[0], len[0]);
 	assert_int_equal(rdmablk_sealed_prepare(&rx, key1), 0);
 	assert_int_equal(rdmablk_sealed_prepare(&rx, key2), -EBUSY);
-	refused(new[0], new_len[0]);		/* not its turn */
-	taken(old[1], len[1]);			/* was under way */
+	refused(new[0], new_len[0]);		/* its turn has not come */
+	taken(old[1], len[1]);			/* was still under way */
 	assert_int_equal(rx.epoch, 0);
 	assert_ptr_equal(rx.key, key0);
 	new[0][30] ^= 1;
@@ -318,11 +319,11 @@ static void epochs(void **state)
 	assert_int_equal(rx.epoch, 1);
 	assert_ptr_equal(rx.key, key1);
 	assert_null(rx.next);
-	refused(again, 60);			/* the old key is over */
+	refused(again, 60);			/* the old key is not valid now */
 	taken(new[1], new_len[1]);
 }
 
-/* A new epoch is taken only after the key for it is there, and not two at a time. */
+/* A frame of a new epoch is taken only when the key for it is there, and no epoch is skipped. */
 static void epochs_come_one_by_one(void **state)
 {
 	uint8_t frame[FRAME];

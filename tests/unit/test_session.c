@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Proves that kernel/session.c makes a session whole or not at all, frees it with its last
- * reference, moves it between states once and tells so, that the first error of a connection
- * starts the recovery and no other does, and that a teardown takes the queues down in the
+ * reference, and moves it from one state to another once, with an event; that only the first
+ * error of a connection starts the recovery; and that a teardown takes the queues down in the
  * order that a device needs.
  */
 #define RDMABLK_TRACE_H
@@ -24,7 +24,7 @@
 			release(k);					\
 	} while (0)
 #define wake_up_var(v)		((void)(v), woken++)
-/* Others go on while the task waits. */
+/* Other tasks go on while this one waits. */
 #define wait_var_event(v, condition)					\
 	do {								\
 		(void)(v);						\
@@ -109,7 +109,7 @@ static void unit_free_wiped(void *p, size_t n)
 	unit_free(p);
 }
 
-/* The last close of a disk */
+/* The disk is closed for the last time. */
 static void goes_on(void)
 {
 	waited++;
@@ -121,7 +121,7 @@ static void goes_on(void)
 
 void rdmablk_queue_waiter_init(struct rdmablk_waiter *waiter)
 {
-	waiter->broken = true;	/* so that the call can be seen */
+	waiter->broken = true;	/* so that the test sees the call */
 }
 
 void rdmablk_fence_init(struct rdmablk_fence *f, struct rdmablk_path *path,
@@ -168,7 +168,7 @@ void rdmablk_auth_close(struct rdmablk_auth *a)
 	ended.auth++;
 }
 
-/* The control queue uses the ciphers until it is gone. */
+/* The control queue uses the ciphers until it is destroyed. */
 void rdmablk_auth_end(struct rdmablk_auth *a)
 {
 	assert_ptr_equal(a, &s->auth);
@@ -179,7 +179,7 @@ void rdmablk_auth_end(struct rdmablk_auth *a)
 void rdmablk_fence_break(struct rdmablk_fence *f)
 {
 	assert_ptr_equal(f, &s->path.fence);
-	assert_true(s->lock.held);	/* or it may be the fence of the next connection */
+	assert_true(s->lock.held);	/* else it might be the fence of the next connection */
 	breaks++;
 }
 
@@ -203,7 +203,7 @@ void rdmablk_fence_stop(struct rdmablk_fence *f)
 	no_fences = true;
 }
 
-/* Before any is waited for: an adapter ends them side by side. */
+/* All queues disconnect before any is waited for: an adapter ends them side by side. */
 void rdmablk_queue_disconnect(struct rdmablk_queue *q)
 {
 	hwq_of(q);
@@ -217,7 +217,7 @@ void rdmablk_poll_close(struct rdmablk_hwq *hwq)
 	polls[hwq - hwqs] = false;
 }
 
-/* Answers to commands post READs: no more of them come when the write queue is stopped. */
+/* Answers to commands post READs, so the write queue is stopped before the read queue. */
 void rdmablk_queue_stop(struct rdmablk_queue *q)
 {
 	struct rdmablk_hwq *hwq = &hwqs[hwq_of(q)];
@@ -225,7 +225,7 @@ void rdmablk_queue_stop(struct rdmablk_queue *q)
 	assert_int_equal(disconnected, 2 * QUEUES);
 	assert_false(polls[hwq - hwqs]);
 	assert_true(q == &hwq->write || hwq->write.failed);
-	q->failed = true;	/* here: it is drained */
+	q->failed = true;	/* means drained, here */
 	stopped++;
 }
 
@@ -251,7 +251,7 @@ static void ib_free_cq(struct ib_cq *cq)
 	cq_frees++;
 }
 
-/* Until then a polling task may call the handler of a receive. */
+/* A polling task may call the handler of a receive as long as the completion queue exists. */
 void rdmablk_cmdq_destroy(struct rdmablk_cmdq *cmdq)
 {
 	struct rdmablk_hwq *hwq = container_of(cmdq, struct rdmablk_hwq, cmdq);
@@ -276,7 +276,7 @@ static void ib_dealloc_pd(struct ib_pd *of)
 	pds--;
 }
 
-/* From the last one on the device may be gone. */
+/* When the last id is destroyed the device may be gone. */
 void rdmablk_cm_destroy(struct rdmablk_queue *q)
 {
 	assert_int_equal(pds, 0);
@@ -292,7 +292,7 @@ void rdmablk_cm_destroy(struct rdmablk_queue *q)
 static void event(struct rdmablk_session *of)
 {
 	assert_ptr_equal(of, s);
-	assert_false(of->lock.held);	/* it sleeps */
+	assert_false(of->lock.held);	/* the event may sleep */
 	told++;
 	told_state = of->state;
 }
@@ -376,7 +376,7 @@ static bool go_live(void)
 }
 
 /*
- * The object
+ * From the first to the last reference
  */
 
 static void test_options(void **state)
@@ -460,7 +460,7 @@ static void test_references(void **state)
 	assert_int_equal(ended.timing, 1);
 }
 
-/* The module does not go before the last session has, in the list or not. */
+/* The module waits for the last session, whether that is in the list or not. */
 static void test_module_waits(void **state)
 {
 	struct rdmablk_session *first = s;
@@ -490,19 +490,19 @@ static void test_moves(void **state)
 	assert_int_equal(told_state, RDMABLK_DEV_CONNECTING);
 	assert_int_equal(traced[0], RDMABLK_DEV_NEW);
 	assert_int_equal(traced[1], RDMABLK_DEV_CONNECTING);
-	/* Of two tasks one gets it. */
+	/* Only one of two tasks makes the move. */
 	s->outage.reason = RDMABLK_R_LOGOUT;
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_DELETING));
 	assert_int_equal(traced_why, RDMABLK_R_LOGOUT);
 	assert_false(rdmablk_session_move(s, RDMABLK_DEV_DELETING));
 	assert_int_equal(told, 2);
-	/* Nobody may listen yet. */
+	/* Nobody may listen to events yet. */
 	rdmablk_session_event = NULL;
 	rdmablk_session_announce(s);
 	assert_int_equal(told, 2);
 }
 
-/* The administrator has begun another try: that one is not over. */
+/* The administrator has begun another try, which has not failed yet. */
 static void test_failed_only_when_lost(void **state)
 {
 	(void)state;
@@ -562,7 +562,7 @@ static void test_go_live(void **state)
 	assert_false(s->accept_loss);
 	assert_int_equal(told_state, RDMABLK_DEV_LIVE);
 	assert_int_equal(traced[0], RDMABLK_DEV_CONNECTING);
-	/* What others copy to their stacks has no key to the target's memory. */
+	/* Copies for other tasks have no key to the target's memory. */
 	rdmablk_session_agreed(s, &agreed);
 	assert_int_equal(agreed.nr_hwqs, QUEUES);
 	assert_int_equal(agreed.cmds.slot_iova, 0);
@@ -589,7 +589,7 @@ static void test_not_live(void **state)
 	assert_true(rdmablk_state_is_down(s->outage.phase) && !s->resume && !s->path.live);
 }
 
-/* The block layer was told what the first login has agreed on. */
+/* What the first login agreed on is kept: the block layer was told that. */
 static void test_what_was_agreed_on(void **state)
 {
 	struct rdmablk_agreed a;
@@ -607,7 +607,7 @@ static void test_what_was_agreed_on(void **state)
 	rdmablk_session_agreed(s, &a);
 	assert_int_equal(a.nr_hwqs, 2);
 	assert_false(s->lock.held);
-	/* The contents are the same, so what was written to them has to be flushed. */
+	/* The contents are the same, so earlier writes still have to be flushed. */
 	assert_true(s->path.unflushed);
 	assert_true(rdmablk_session_move(s, RDMABLK_DEV_RECOVERING));
 	s->login.offer.grant.epoch[0] = 1;
@@ -619,7 +619,7 @@ static void test_what_was_agreed_on(void **state)
  * Errors
  */
 
-/* From the error to the next login that succeeds, whatever comes between */
+/* An outage lasts from the error to the next successful login, whatever comes between. */
 static void test_outages_add_up(void **state)
 {
 	(void)state;
@@ -651,7 +651,7 @@ static void test_outages_add_up(void **state)
 	assert_false(s->lock.held);
 }
 
-/* From the moment when somebody decided it, whatever it waits for */
+/* The age counts from the decision to disconnect, whatever the disconnect waits for. */
 static void test_age_of_a_disconnect(void **state)
 {
 	u64 ms;
@@ -707,7 +707,7 @@ static void test_first_error_counts(void **state)
 	assert_int_equal(ctrl_breaks, 0);
 }
 
-/* Only this side plans an outage, and what comes second does not count. */
+/* Only this side plans an outage, and only the first error counts. */
 static void test_planned(void **state)
 {
 	(void)state;
@@ -721,14 +721,14 @@ static void test_planned(void **state)
 	teardown(state);
 	setup(state);
 	assert_true(go_live());
-	s->outage.planned = true;	/* the outage before */
+	s->outage.planned = true;	/* left from the outage before */
 	rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 	assert_false(s->outage.planned);
 	rdmablk_session_renew(s);
 	assert_false(s->outage.planned);
 }
 
-/* The task that removes the session has sealed it. */
+/* The task that removes the session has sealed it, so an error starts no recovery. */
 static void test_sealed_session(void **state)
 {
 	(void)state;
@@ -737,11 +737,11 @@ static void test_sealed_session(void **state)
 	rdmablk_session_error(s, RDMABLK_R_CONNECTION);
 	assert_false(s->recovery_work.work.queued);
 	assert_int_equal(s->outage.reason, 0);
-	/* What waits for an answer does not wait for its time. */
+	/* Tasks that wait for an answer go on at once. */
 	assert_int_equal(breaks, 1);
 }
 
-/* With these the connection works, and what was written can be flushed on it. */
+/* After these reasons the connection still works, so writes can be flushed on it. */
 static void test_orderly_ends(void **state)
 {
 	static const u16 orderly[] = {
@@ -762,7 +762,7 @@ static void test_orderly_ends(void **state)
 				 i == RDMABLK_R_EXPORT_GONE || i == RDMABLK_R_LOGOUT);
 }
 
-/* Its removal waits for the session: no goodbye, in whatever state it is. */
+/* The removal of the device waits for the session: no LOGOUT delays it, in any state. */
 static void test_device_goes(void **state)
 {
 	(void)state;

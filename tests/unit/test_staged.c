@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/staged.c sends each kind of request in the way that fits it, that a
- * request has all that it needs before it begins, and nothing when it cannot begin, and that
- * it keeps its tag, and so its slot at the target, until its data has been moved.
+ * Proves that kernel/staged.c sends each kind of request in the way that fits it; that a
+ * request has all that it needs before it begins, and keeps nothing if it cannot begin; and
+ * that it keeps its tag, and so its slot at the target, until its data has been moved.
  */
 #include <linux/kernel.h>
 
@@ -150,7 +150,7 @@ static void add(int what)
 	batch[nr_batch++] = what;
 }
 
-/* The slot of the tag, and no other */
+/* Data goes to or comes from the slot of the tag, and no other. */
 static void in_slot(u64 remote, u32 rkey)
 {
 	assert_int_equal(remote, path.cmds.slot_iova + (2 * DEPTH + 5) * SLOT);
@@ -164,7 +164,7 @@ static void rdmablk_onesided_add(struct rdmablk_path *of, struct rdmablk_request
 	assert_true(mapped);
 	assert_true(req->queue->lock.held);
 	in_slot(remote, rkey);
-	/* What follows a WRITE tells of its end; nothing follows the READ. */
+	/* A WRITE is not signaled, as a command follows it. Nothing follows the READ. */
 	assert_int_equal(signal, op == IB_WR_RDMA_READ);
 	add(op == IB_WR_RDMA_READ ? FETCH : DATA);
 }
@@ -320,7 +320,7 @@ static blk_status_t prepare(void)
 	return rdmablk_staged_prepare(&path, &hwq, &rq);
 }
 
-/* The only tag is taken, and the request was sent: @op with @flags, @slots for the batch. */
+/* Sends the request with the only tag: command @op with @flags, and @slots send slots. */
 static void sends(u16 op, u16 flags, u16 slots)
 {
 	assert_int_equal(prepare(), BLK_STS_OK);
@@ -374,7 +374,7 @@ static void test_small_read(void **state)
 	ended_with(BLK_STS_OK);
 }
 
-/* The slot is the request's until its data has been fetched. */
+/* The request keeps the slot until its data has been fetched. */
 static void test_large_read(void **state)
 {
 	struct ib_wc wc = { .wr_cqe = &rq.pdu.cqe };
@@ -405,7 +405,7 @@ static void test_large_read_fails(void **state)
 	answered(RDMABLK_R_STORE_IO);
 	assert_int_equal(nr_batch, 1);
 	ended_with(rdmablk_status_blk(RDMABLK_R_STORE_IO));
-	/* The connection does: the request is held, with all it has. */
+	/* The connection fails: the request is held, with all that it has. */
 	setup(state);
 	rq.bytes = SLOT;
 	sends(RDMABLK_OP_READ, 0, 1);
@@ -428,14 +428,14 @@ static void test_small_write(void **state)
 	assert_int_equal(command.trailer, TRAILER);
 	assert_int_equal(tag.nr_sge, 4);
 	assert_memory_equal(&tag.sge[1], rq.pdu.sge, 3 * sizeof(tag.sge[0]));
-	/* The device may send the pages again until it says that it is done. */
+	/* The device may send the pages again until it is done with them. */
 	assert_true(tag.pages);
 	answered(RDMABLK_OK);
 	ended_with(BLK_STS_OK);
 	assert_true(path.unflushed);
 }
 
-/* It is large, or the command has no room for so many segments. */
+/* The write is large, or the command has no room for so many segments. */
 static void test_large_write(void **state)
 {
 	for (int i = 0; i < 3; i++) {
@@ -478,7 +478,7 @@ static void test_implied_write(void **state)
 	ended_with(BLK_STS_OK);
 }
 
-/* A chain of work requests has several immediate data. */
+/* A chain of work requests would have several immediate values. */
 static void test_write_that_cannot_be_implied(void **state)
 {
 	(void)state;
@@ -498,7 +498,7 @@ static void test_write_that_cannot_be_implied(void **state)
 	assert_int_equal(batch[0], COMMAND);
 }
 
-/* Another command was posted meanwhile: it is a command in full, with the slots that it has. */
+/* Another command was posted meanwhile, so the write becomes a full command, with its slots. */
 static void test_implied_write_out_of_turn(void **state)
 {
 	for (int large = 0; large < 2; large++) {
@@ -579,7 +579,7 @@ static void test_slow(void **state)
 	}
 }
 
-/* While slow commands have no tag, one request may pass; then it is their turn. */
+/* While a slow command waits for a tag, one request may pass it, but not a second one. */
 static void test_turn_of_the_slow(void **state)
 {
 	(void)state;
@@ -589,10 +589,10 @@ static void test_turn_of_the_slow(void **state)
 	rq.pdu.cmd = NULL;
 	assert_int_equal(prepare(), BLK_STS_RESOURCE);
 	assert_null(rq.pdu.cmd);
-	/* With a tag, slow commands have no more right than others. */
+	/* If a slow command has a tag, the others that wait have no precedence. */
 	atomic_set(&hwq.slow, 1);
 	assert_int_equal(prepare(), BLK_STS_OK);
-	/* The line of the slow commands is empty. */
+	/* Only the line of the slow commands counts. */
 	atomic_set(&hwq.slow, 0);
 	hwq.waits = BIT(RDMABLK_LINE_FUA);
 	assert_int_equal(prepare(), BLK_STS_OK);
@@ -603,7 +603,7 @@ static void test_flush(void **state)
 	(void)state;
 	rq.op = REQ_OP_FLUSH;
 	rq.bytes = 0;
-	rq.pos = ~0ULL << 9;	/* means none */
+	rq.pos = ~0ULL << 9;	/* stands for no position */
 	path.unflushed = true;
 	sends(RDMABLK_OP_FLUSH, 0, 1);
 	assert_int_equal(rq.timeout, path.slow_tmo);
@@ -645,7 +645,7 @@ static void write_ends(unsigned int flags, bool durable, u8 status)
 	answered(status);
 }
 
-/* Durable or not: what a later FLUSH has to do, and what the submitter is told */
+/* For plain and durable writes: what remains to be flushed, and what the submitter is told */
 static void test_durable_write(void **state)
 {
 	(void)state;
@@ -659,7 +659,7 @@ static void test_durable_write(void **state)
 	ended_with(rdmablk_status_blk(RDMABLK_R_STORE_IO));
 	assert_true(path.unflushed);
 	assert_int_equal(path.ahead.singles, 4);
-	/* The submitter has not asked for durability: the request comes again as a write. */
+	/* The submitter has not asked for durability, so the request is queued again as a write. */
 	write_ends(0, true, RDMABLK_R_STORE_IO);
 	assert_int_equal(ended, 0);
 	assert_int_equal(requeues, 1);
@@ -669,7 +669,7 @@ static void test_durable_write(void **state)
 	assert_int_equal(path.ahead.singles, 0);
 }
 
-/* A target would end the session for it. */
+/* A target would end the session for these requests. */
 static void test_refused(void **state)
 {
 	(void)state;

@@ -84,7 +84,7 @@ static void test_names(void **state)
 		assert_string_equal(rdmablk_dev_state_text(s), name[s]);
 }
 
-/* Whatever happened, a disk can be removed; then nothing else happens. */
+/* A disk in any state can be removed. */
 static void test_all_roads_lead_to_deleting(void **state)
 {
 	(void)state;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a program is told of each answer: the errno of the block status is beside it.
+ * Proves that each status of an answer becomes the right block status. The errno that a program
+ * gets for it is beside it.
  */
 #include "status.h"
 #include "unit.h"
@@ -17,7 +18,7 @@ static blk_status_t want(unsigned int status)
 	case RDMABLK_R_READ_ONLY:	/* EREMOTEIO */
 	case RDMABLK_R_STORE_READ_ONLY:
 		return BLK_STS_TARGET;
-	default:			/* EIO; also what no version has yet */
+	default:			/* EIO, also for unknown ones */
 		return BLK_STS_IOERR;
 	}
 }

@@ -77,7 +77,7 @@ static int parse_challenge2(const void *buf, size_t len)
 	return ret;
 }
 
-/* Parses as version 2, which has no MAC: what stands in its place is zero. */
+/* Version 2 has no MAC in GRANT: the parsed one is zero. */
 static int parse_grant2(const void *buf, size_t len)
 {
 	static const uint8_t none[RDMABLK_MAC_LEN];
@@ -437,7 +437,7 @@ static void test_noise_is_refused(void **state)
 		unit_noise(&messages[i]);
 }
 
-/* The head of every type at its own length and at all others. */
+/* The head of every type, with its own length and with all others */
 static void test_type_knows_all_messages(void **state)
 {
 	static const size_t size[] = {
@@ -449,7 +449,7 @@ static void test_type_knows_all_messages(void **state)
 		sizeof(struct rdmablk_event_msg), sizeof(struct rdmablk_close),
 		sizeof(struct rdmablk_limits_get), sizeof(struct rdmablk_limits),
 	};
-	/* A frame is sealed.c's to check, and inside another one it is no message. */
+	/* Frames are checked by sealed.c. A frame inside a frame is not a message. */
 	static const size_t size2[] = {
 		0, 360, 160, 48, 192, 24, 280, 16, 16, 64, 32, 32, 32, 16, 88, 0,
 		120, 112, 48, 16,
@@ -482,7 +482,7 @@ static void test_accept_ranges(void **state)
 	(void)state;
 	unit_cases(message("accept"), cases, ARRAY_SIZE(cases));
 	assert_int_equal(rdmablk_wire_parse_accept(NULL, 0, 0, 1, &out), -EBADMSG);
-	/* Each version takes its own, and the control queue has no MAC. */
+	/* Each version takes its own accept, and that of the control queue has no MAC. */
 	msg_accept2(&msg);
 	assert_int_equal(rdmablk_wire_parse_accept(&msg, sizeof(msg), MSG_QUEUE, 1, &out),
 			 -EPROTONOSUPPORT);
@@ -498,7 +498,7 @@ static void test_accept_ranges(void **state)
 	assert_int_equal(rdmablk_wire_parse_reject(NULL, 0, NULL), -EBADMSG);
 }
 
-/* What the one HELLO of version 2 has offered, and no other group, suite or version */
+/* Only what HELLO of version 2 has offered: one group, one suite and one version */
 static void test_challenge2_ranges(void **state)
 {
 	static const struct unit_case cases[] = {
@@ -550,7 +550,7 @@ static void test_challenge_ranges(void **state)
 	unit_cases(message("CHALLENGE"), cases, ARRAY_SIZE(cases));
 }
 
-/* Features and methods of versions to come, with a HELLO that offers them. */
+/* Features and methods of later versions, with a HELLO that offers them */
 static void test_challenge_features(void **state)
 {
 	static const struct {
@@ -628,7 +628,7 @@ static void test_regions_ranges(void **state)
 	unit_cases(message("the last REGIONS"), last, ARRAY_SIZE(last));
 }
 
-/* No question of this driver has such answers, and yet they write nothing. */
+/* The driver does not ask for regions behind the last. Answers with them write nothing. */
 static void test_regions_behind_the_last_are_refused(void **state)
 {
 	struct rdmablk_regions msg;
