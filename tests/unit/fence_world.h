@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The world around kernel/fence.c: queue pairs, whose WRITEs the target's adapter has
- * when they complete, and its CPU sees when it has received a command that was posted
- * later on the same queue pair; a target that copies to its file what its CPU sees. Before
- * each access of the tested code to memory that others use, the world may go on.
+ * The world around kernel/fence.c. When a WRITE completes, the target's adapter has it. The
+ * target's CPU sees it when it has received a command that was posted later on the same queue
+ * pair. The target copies to its file what its CPU sees. Before each access of the tested code
+ * to memory that others use, the world may take a step.
  *
- * A flush has made durable all that had ended before it; a DISCARD, which the target's CPU
- * does, comes after all of that.
+ * A flush must make durable all that had ended before it. A DISCARD, which the target's CPU
+ * does, must come after all of that.
  */
 #ifndef FENCED_WORLD_H
 #define FENCED_WORLD_H
@@ -35,19 +35,19 @@ struct op {
 	struct rdmablk_cmd_tag *cmd;
 	uint32_t granule, version;
 	uint32_t before[GRANULES];	/* versions that a flush has to make durable */
-	unsigned int first[QUEUES];	/* writes that the CPU has to see before it */
+	unsigned int first[QUEUES];	/* writes that the CPU must see first */
 	bool queued, done;
 };
 
-/* A queue pair */
+/* The queue pairs */
 static struct {
 	struct {
 		uint32_t granule, version;
-	} write[WRITES];		/* that have completed */
-	unsigned int nr, seen;		/* of them; such that the target's CPU sees */
-	unsigned int ended;		/* of them, and all before: their requests have */
+	} write[WRITES];		/* completed WRITEs */
+	unsigned int nr, seen;		/* how many; how many the target's CPU sees */
+	unsigned int ended;		/* the requests of so many have ended */
 	struct rdmablk_cmd_tag *sent[DEPTH];
-	unsigned int writes[DEPTH];	/* that were posted before */
+	unsigned int writes[DEPTH];	/* WRITEs before each of them */
 	unsigned int nr_sent;
 	unsigned int slow_at_once;
 	struct rdmablk_cmd_tag tag[DEPTH];
@@ -191,7 +191,7 @@ static inline uint8_t do_flush(const struct rdmablk_cmd_tag *cmd)
 	return fails ? RDMABLK_R_STORE_IO : RDMABLK_OK;
 }
 
-/* The CPU works on memory, and an adapter that has not written there yet would do so later. */
+/* The CPU changes memory, so no earlier WRITE may arrive later. */
 static inline uint8_t do_discard(const struct rdmablk_cmd_tag *cmd)
 {
 	const struct op *o = cmd->owner;
@@ -201,12 +201,12 @@ static inline uint8_t do_discard(const struct rdmablk_cmd_tag *cmd)
 	return failing && unit_random() & 1 ? RDMABLK_R_STORE_IO : RDMABLK_OK;
 }
 
-/* The target receives the @n-th of what was sent and not answered, and answers it. */
+/* The target receives command @n of those sent and not answered, and answers it. */
 static inline void answer(unsigned int q, unsigned int n)
 {
 	struct rdmablk_cmd_tag *cmd = queue[q].sent[n];
 
-	/* It has received what was sent before, too. */
+	/* The CPU sees the WRITEs before the command, too. */
 	sees(q, queue[q].writes[n]);
 	for (--queue[q].nr_sent; n < queue[q].nr_sent; n++) {
 		queue[q].sent[n] = queue[q].sent[n + 1];
@@ -232,7 +232,7 @@ static inline void answer(unsigned int q, unsigned int n)
 	cmd->done(cmd);
 }
 
-/* The first of a queue, but slow ones stand in nobody's way. */
+/* Answers the first command of a queue. With no_hurry, slow commands get no answer. */
 static inline bool answer_some(unsigned int q)
 {
 	for (unsigned int n = 0; n < queue[q].nr_sent; n++) {
@@ -370,7 +370,7 @@ static inline void work(void)
 	in_work = false;
 }
 
-/* A flush request with nothing to flush sends no FLUSH. */
+/* If nothing needs a flush, all writes that had ended must be in the file. */
 static inline void flush_is_wanted(void)
 {
 	uint32_t before[GRANULES];
@@ -383,7 +383,7 @@ static inline void flush_is_wanted(void)
 		assert_true(file[g] >= before[g]);
 }
 
-/* Somebody does something. */
+/* Some task or the target does something. */
 static inline void step(void)
 {
 	unsigned int q = (unsigned int)(unit_random() % QUEUES);
@@ -407,7 +407,7 @@ static inline void step(void)
 	}
 }
 
-/* Before an access of the tested code: softirqs interrupt the work; others run beside. */
+/* Before an access of the tested code: softirqs interrupt the work; other tasks run beside it. */
 static inline void world(const void *at)
 {
 	(void)at;
@@ -421,7 +421,7 @@ static inline void world(const void *at)
 	in_world = false;
 }
 
-/* Until nothing is left that could happen by itself. */
+/* Goes on until nothing more happens by itself. */
 static inline void settle(void)
 {
 	bool more;
@@ -528,12 +528,12 @@ static inline int teardown(void **state)
 /* The connection is lost: its queues go, which is a fence, and requests are held. */
 static inline void lose_connection(void)
 {
-	/* All is drained: nothing else happens. */
+	/* All is drained, so nothing else happens. */
 	in_world = true;
 	rdmablk_fence_stop(f);
 	rdmablk_fence_reset(f);
 	memset(noted, 0, sizeof(noted));
-	/* The login looks at this when the store has lost what was not flushed. */
+	/* The login asks this if the store has lost data that was not flushed. */
 	for (uint32_t g = 0; rdmablk_fence_is_clean(f) && g < GRANULES; g++)
 		assert_true(file[g] >= ended[g]);
 	for (unsigned int q = 0; q < QUEUES; q++) {
@@ -553,7 +553,7 @@ static inline void lose_connection(void)
 	in_world = false;
 }
 
-/* Each write that was reported as done is in the file, or is known not to be. */
+/* Each write that was reported as done is in the file, unless the fence says that it is not. */
 static inline void flush_the_rest(void)
 {
 	bool clean = rdmablk_fence_is_clean(f);

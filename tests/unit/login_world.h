@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A session with kernel/login.c, its hardware queues, and a target that answers as it is told
- * to. A program that has another target defines OTHER_TARGET.
+ * A session with kernel/login.c, its hardware queues, and a target that answers as the test
+ * says. A program that has another target defines OTHER_TARGET.
  */
 #ifndef LOGIN_WORLD_H
 #define LOGIN_WORLD_H
@@ -38,12 +38,12 @@ static struct ib_qp qp = { .qp_num = QPN_I };
 static struct rdma_cm_id id = { .device = &device, .port_num = 1 };
 static struct gendisk *const a_disk = (struct gendisk *)&device;
 static struct rdmablk_session *session;
-static bool tells;	/* the target, while a login is under way */
+static bool tells;	/* the target sends events during a login */
 
 /*
- * What the target and its adapter, and ours, are like in a login. sends: elements of one of
- * our work requests; early: hardware queues that there is room for before GRANT, late: after
- * it; staged: the export is
+ * What the target and both adapters are like in one login. sends: elements of a work request of
+ * this host; early, late: hardware queues that there is room for, before and after GRANT;
+ * staged: the export is staged
  */
 static struct world {
 	u32 granule, sends, early, late;
@@ -52,8 +52,8 @@ static struct world {
 
 static unsigned int logins;
 /*
- * What is wrong with an answer of the target's, enum rdmablk_msg_type, in so many logins: it
- * is changed, its MAC is wrong, or it does not come, for a reason that comes in its place
+ * What is wrong with the target's answer @at, enum rdmablk_msg_type, in @times logins: it is
+ * changed, its MAC is wrong, or it does not come, and @reason comes in its place
  */
 static struct {
 	u16 at;
@@ -62,20 +62,20 @@ static struct {
 	const char *label;
 	int ret;
 	u16 reason;
-	bool sealed;	/* the reason */
+	bool sealed;	/* the reason is sealed */
 	bool cancels;
 } fault;
 
-/* Of version 2 */
+/* Version 2 */
 static struct crypt_target target;
 static struct {
-	int take;		/* answer of the module's keys */
+	int take;		/* result of rdmablk_keys_take() */
 	unsigned int opens, seals;
 	u16 version;		/* of the control queue */
 	bool proof;		/* PROOF has come, and it is right */
 } v2;
 
-/* What the kernel around a login answers */
+/* How the kernel around a login answers */
 static struct {
 	int mac, resolve, check, create, connect, probe, disk;
 	u16 refusal;	/* of a connection request */
@@ -84,7 +84,7 @@ static struct {
 	unsigned long probe_time;	/* jiffies */
 } answers;
 
-/* What it has been told */
+/* What the kernel and the target have been told */
 static struct {
 	unsigned int waits, probes, closes, stops, destroys, disks, retimes, resets;
 	unsigned int keepalives, reauths, aheads, fences;
@@ -155,7 +155,7 @@ static int challenge(struct rdmablk_ctrl *ctrl, const struct rdmablk_hello2 *hel
 	return 0;
 }
 
-/* The same without a MAC in version 2 */
+/* In version 2 the message ends before the MAC. */
 static void cut(struct rdmablk_ctrl *ctrl, size_t len)
 {
 	if (!proven())
@@ -209,7 +209,7 @@ static int reply_to(struct rdmablk_ctrl *ctrl, const void *msg, u16 reply)
 		return challenge(ctrl, msg);
 	case RDMABLK_MSG_GRANT:
 		if (proven()) {
-			/* The answer may be sealed, the question is not. */
+			/* The answer may be sealed, but PROOF is not. */
 			assert_int_equal(v2.opens, v2.seals + 1);
 			v2.proof = !crypt_target_proof(&target, proof->mac);
 			assert_true(v2.proof);
@@ -224,7 +224,10 @@ static int reply_to(struct rdmablk_ctrl *ctrl, const void *msg, u16 reply)
 		cut(ctrl, MSG_REGIONS2);
 		return 0;
 	default:
-		/* The keys have served their purpose, and so have the addresses of regions. */
+		/*
+		 * The keys and the addresses of regions are not needed any more, and have been
+		 * wiped.
+		 */
 		assert_false(seen.keys);
 		assert_false(crypt_is_secret(ctrl->msg, sizeof(ctrl->msg)));
 		return answer(ctrl, msg_live, sizeof(struct rdmablk_live));
@@ -238,7 +241,7 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len, u16
 
 	(void)len;
 	assert_int_equal(deadline, session->login.deadline);
-	/* Nobody would hear an answer on a connection that has failed. */
+	/* No answer is expected on a connection that has failed. */
 	assert_int_equal(ret ? 0 : session->login.reason, 0);
 	if (reply != fault.at || !fault.times)
 		return ret;
@@ -253,7 +256,7 @@ int rdmablk_ctrl_ask(struct rdmablk_ctrl *ctrl, const void *msg, size_t len, u16
 	return fault.ret;
 }
 
-/* Each queue pair of ours and of the target's */
+/* Each queue pair of this host joins, if there is room for it. */
 int rdmablk_login_queues(struct rdmablk_session *s)
 {
 	assert_true(s->disk && (s->path.region || s->path.staged) && seen.keys);
@@ -273,7 +276,7 @@ int rdmablk_login_queues(struct rdmablk_session *s)
 void rdmablk_ctrl_open(struct rdmablk_ctrl *ctrl, struct rdmablk_crypt_cipher *cipher)
 {
 	(void)ctrl;
-	/* PROOF is on its way by the time that the target can derive the same key. */
+	/* The target derives the same key only from PROOF, so the keys cannot be compared yet. */
 	assert_true(crypt_is_secret(cipher->key, sizeof(cipher->key)));
 	our_rx = cipher;
 	v2.opens++;
@@ -299,7 +302,7 @@ int rdmablk_cm_wait(struct rdmablk_queue *q, unsigned long deadline)
 	(void)deadline;
 	seen.waits++;
 	q->cm_reason = answers.refusal;
-	/* The receives of a queue pair that is refused may have failed first. */
+	/* The receives of a refused queue pair may have failed before. */
 	if (q->cm_reason)
 		session->login.reason = RDMABLK_R_CONNECTION;
 	q->why = "the target refuses";
@@ -317,7 +320,7 @@ void rdmablk_login_map(struct rdmablk_session *s)
 
 bool rdmablk_session_go_live(struct rdmablk_session *s, u64 *resized, u16 *drained)
 {
-	/* An error that follows finds what it has to undo. */
+	/* An error that follows must find all that it has to undo. */
 	assert_int_equal(seen.keepalives, 1);
 	assert_int_equal(seen.fences, s->path.commands);
 	assert_int_equal(seen.aheads, s->path.commands);
@@ -402,7 +405,7 @@ const char *rdmablk_keys_text(int err)
 void rdmablk_ctrl_reset(struct rdmablk_ctrl *ctrl, u16 version)
 {
 	v2.version = version;
-	/* From now on the target may tell of its size, or of its end. */
+	/* From now on the target may announce a new size, or its end. */
 	assert_int_equal(session->login.resized, 0);
 	assert_false(session->login.drained || session->login.leaving);
 	if (tells) {
@@ -523,7 +526,7 @@ int rdmablk_probe_wait(struct rdmablk_session *s, const struct rdmablk_cm_reques
 	int ret = answers.probe;
 
 	jiffies += answers.probe_time;
-	/* The requests get through to a target that is back. */
+	/* The target is back: the second request gets through. */
 	if (++seen.probes == 2)
 		answers.probe = 0;
 	return ret;
@@ -562,7 +565,7 @@ int rdmablk_mac_check(struct rdmablk_mac *a, const char *label, const void *msg,
 		      const u8 *mac)
 {
 	assert_true(seen.keys);
-	/* In version 2 there is none. */
+	/* Version 2 has no such MACs. */
 	assert_false(proven());
 	return fault.label && !strcmp(label, fault.label) ? -EACCES : 0;
 }
@@ -595,7 +598,7 @@ u32 rdmablk_login_owned(const struct rdmablk_session *s)
 /* The kernel is built without these warnings. */
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #include "../../kernel/auth.c"
-/* Once for all, with or without a key */
+/* Both versions forget their keys here. */
 #define rdmablk_auth_forget(a)	(rdmablk_auth_forget(a), seen.keys = false)
 #include "../../kernel/hwq.c"
 #include "../../kernel/login_step.c"

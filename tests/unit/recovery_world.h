@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A session with kernel/recovery.c, requests that are with the device or held, and a target
- * that answers as it is told to.
+ * A session with kernel/recovery.c, requests that the device has or that are held, and a target
+ * that answers as the test says.
  */
 #ifndef RECOVERY_WORLD_H
 #define RECOVERY_WORLD_H
@@ -33,28 +33,28 @@ static struct rdmablk_session s;
 static struct request_queue queue;
 static struct gendisk disk = { .queue = &queue };
 static bool may_not_io;
-/* Requests: with the device, held, and ended */
+/* Numbers of requests: with the device, held, and ended */
 static struct {
 	unsigned int busy, reads, fast, writes, failed, requeued;
 	bool lost, again;
 	unsigned int served[4];		/* by kind */
 	unsigned long patience;
 } io;
-/* The target, and what it was told */
+/* How the target answers, and what it was told */
 static struct {
 	int login, logout, flush;	/* its answers */
 	u16 refusal, trusted;
-	bool fences;			/* by a login that fails */
+	bool fences;			/* although its login fails */
 	unsigned int logins, logouts, closes, flushes;
 	u16 logout_flags;
 	unsigned long logout_wait;
 	unsigned int unflushed;		/* flushes until nothing is left */
-	unsigned int slow;		/* waits in vain for a flush */
-	unsigned long takes;		/* a flush */
+	unsigned int slow;		/* number of waits for a flush that time out */
+	unsigned long takes;		/* time of a flush, jiffies */
 	bool dirty;			/* a flush has failed */
-	u16 ends;			/* each connection as soon as it is live */
-	bool plans;			/* by making this side do so */
-	int serves;			/* a request of this kind before that; -1: none */
+	u16 ends;			/* reason with which each new connection ends */
+	bool plans;			/* this side plans these ends */
+	int serves;			/* kind of request served before; -1: none */
 } target;
 static unsigned int events, longest_nap;
 static bool no_timeout, stopped, destroyed, ctrl_stopped, hurried, looked;
@@ -92,7 +92,7 @@ static void blk_mq_kick_requeue_list(struct request_queue *q)
 	assert_false(no_timeout);	/* requests of the new connection have a timer */
 }
 
-/* A task that saw the path before the quiesce may still hold one more. */
+/* The queue is quiesced: otherwise a task that saw the old path might hold one more. */
 unsigned int rdmablk_request_fail_held(struct blk_mq_tag_set *set, bool all, bool keep_writes)
 {
 	assert_ptr_equal(set, &s.tag_set);
@@ -180,7 +180,7 @@ void rdmablk_session_announce(struct rdmablk_session *of)
 
 bool rdmablk_session_move(struct rdmablk_session *of, enum rdmablk_dev_state to)
 {
-	/* Nobody hears of the outage before new requests wait for its end. */
+	/* No event tells of the outage before new requests wait for its end. */
 	if (of->outage.phase == RDMABLK_PHASE_BROKEN && to == RDMABLK_DEV_RECOVERING)
 		assert_int_equal(queue.quiesced, 1);
 	return session_fakes_move(of, to);
@@ -341,7 +341,7 @@ static void lost(u16 reason, bool planned)
 /* As rdmablk_session_go_live() leaves the session */
 int rdmablk_login(struct rdmablk_session *of)
 {
-	/* Both would use the same keys. */
+	/* A reauthentication would use the same keys. */
 	assert_false(of->reauth_work.work.queued);
 	assert_true(may_not_io);
 	assert_true(of->outage.phase == RDMABLK_PHASE_DOWN && destroyed);
@@ -368,7 +368,7 @@ int rdmablk_login(struct rdmablk_session *of)
 #include "../../kernel/recovery.c"
 #pragma GCC diagnostic warning "-Wsign-compare"
 
-/* Live for a minute, with requests under way */
+/* A session that has been live for a minute, with requests under way */
 static int setup(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that a flush of kernel/fence.c makes durable what had been written before it,
- * and that what the target's CPU does to memory comes after that, whatever happens between
- * any two steps.
+ * Proves that a flush of kernel/fence.c makes durable what had been written before it, and that
+ * a command by which the target's CPU changes memory comes after all of that, whatever happens
+ * between any two steps.
  */
 #include "fence_world.h"
 

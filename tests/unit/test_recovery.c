@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proves that kernel/recovery.c keeps its clock: when held I/O fails and when a write that
- * may still land does, when reconnecting ends, and how long the pause before a try is.
+ * Proves that kernel/recovery.c keeps its times: when held I/O fails, when a write fails that
+ * may still land, when reconnecting ends, and how long the pause before a try is.
  */
 #include "recovery_world.h"
 
@@ -20,13 +20,13 @@ static void test_nothing_fails_while_the_connection_is_there(void **state)
 	assert_int_equal(unit_due(&s.fail_work), -1);
 }
 
-/* A READ may fail at once, a write only when it cannot land any more. */
+/* A READ may fail at once. A write fails only when it cannot land any more. */
 static void test_fast_io_fail(void **state)
 {
 	(void)state;
 	s.opt.fast_io_fail_tmo = 5;
 	outage();
-	assert_int_equal(io.failed, 1);		/* the one that has another disk to go to */
+	assert_int_equal(io.failed, 1);		/* the FAILFAST one */
 	assert_int_equal(unit_due(&s.fail_work), 5 * HZ);
 	unit_run(&s.fail_work);
 	assert_true(s.path.failing);
@@ -69,7 +69,7 @@ static void test_which_timeout(void **state)
 	}
 }
 
-/* Reconnecting is over, but a disk has not failed before its last write has. */
+/* Reconnecting has ended, but the disk fails only after its last write has. */
 static void test_lost_with_writes(void **state)
 {
 	(void)state;
@@ -86,7 +86,7 @@ static void test_lost_with_writes(void **state)
 	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
 }
 
-/* The target has said that nothing can land. */
+/* The target has said that no write can land any more. */
 static void test_fenced(void **state)
 {
 	(void)state;
@@ -97,7 +97,7 @@ static void test_fenced(void **state)
 	assert_int_equal(io.failed, 6);
 }
 
-/* A GRANT says so, too, when that login fails because, say, the export has shrunk. */
+/* A GRANT says the same, even if its login fails, for example because the export has shrunk. */
 static void test_fenced_by_a_login_that_fails(void **state)
 {
 	(void)state;
@@ -118,7 +118,7 @@ static void test_fenced_by_a_login_that_fails(void **state)
 	assert_true(unit_due(&s.recovery_work) > 0);
 }
 
-/* I/O that fails goes on to, unless only because the disk had not been added. */
+/* Once I/O fails it goes on failing, unless only because the disk had not been added. */
 static void test_failing_goes_on(void **state)
 {
 	(void)state;
@@ -134,7 +134,7 @@ static void test_failing_goes_on(void **state)
 	assert_false(s.unscanned);
 }
 
-/* The task that adds the disk waits for its I/O, which must fail. */
+/* The task that adds the disk waits for the disk's I/O, so that must fail. */
 static void test_before_the_disk_is_added(void **state)
 {
 	(void)state;
@@ -149,11 +149,11 @@ static void test_before_the_disk_is_added(void **state)
 	unit_run(&s.fail_work);
 	assert_false(s.path.failing);
 	assert_int_equal(events, 2);
-	/* The partitions are still to be looked for. */
+	/* The scan for partitions is still to come. */
 	assert_true(s.unscanned);
 }
 
-/* A planned end: the clock begins when a first try has had its time. */
+/* After a planned end the clock begins only when a first try has had its time. */
 static void test_planned(void **state)
 {
 	(void)state;
@@ -171,7 +171,7 @@ static void test_planned(void **state)
 	assert_int_equal(unit_due(&s.fail_work), 5 * HZ);
 }
 
-/* A peer that closes with the reason of a logout: this side has planned nothing. */
+/* The peer closes with the reason of a logout, but this side has not planned the outage. */
 static void test_a_logout_of_the_peer(void **state)
 {
 	(void)state;
@@ -192,7 +192,7 @@ static void test_a_logout_of_the_peer(void **state)
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 }
 
-/* A timeout of a disk that is removed, or live, changes nothing. */
+/* Changed timeouts do nothing to a disk that is removed, or live. */
 static void test_changed(void **state)
 {
 	(void)state;
@@ -221,7 +221,7 @@ static void test_changed(void **state)
  * Taking a connection down, and the next one
  */
 
-/* The first try comes at once after a life that was long. */
+/* After a long life of the connection the first try comes at once. */
 static void test_live_again(void **state)
 {
 	(void)state;
@@ -248,7 +248,7 @@ static void test_live_again(void **state)
 	assert_int_equal(unit_due(&s.fail_work), -1);
 }
 
-/* A request may break connections for as long as it could be held, where that has an end. */
+/* A request may break connections for as long as it could be held; without a limit, for ever. */
 static void test_patience(void **state)
 {
 	s.opt.fast_io_fail_tmo = 700;
@@ -281,7 +281,7 @@ static void test_pauses(void **state)
 	assert_int_equal(io.requeued, 0);
 }
 
-/* A connection that I/O breaks at once is no reason to try without a pause. */
+/* If I/O breaks a connection at once, there is a pause before the next try. */
 static void test_short_life(void **state)
 {
 	(void)state;
@@ -317,7 +317,7 @@ static bool has_failed(void)
 	return s.state == RDMABLK_DEV_FAILED;
 }
 
-/* How long both works run, each at its time, until @over, or for 300 s */
+/* Runs both works, each at its time, until @over or for 300 s. Return: the time it took. */
 static unsigned long lasts(bool (*over)(void))
 {
 	const unsigned long begun = jiffies;
@@ -358,12 +358,12 @@ static void test_connections_for_nothing(void **state)
 		target.plans = c[i].plans;
 		begun = jiffies;
 		lost(target.ends, target.plans);
-		/* A request that has another disk to go to goes there. */
+		/* A FAILFAST request fails soon, and goes to another disk. */
 		assert_in_range(lasts(no_fast_io), more, more + 2 * HZ);
 		lasts(fails);
 		assert_in_range(jiffies - begun, 30 * HZ + more, 32 * HZ + more);
 		assert_true(target.logins > 5);
-		/* Nobody waits any more, and still the time goes on. */
+		/* No request waits any more, and still the time goes on. */
 		io.writes = 0;
 		lasts(has_failed);
 		assert_in_range(jiffies - begun, 100 * HZ + more, 102 * HZ + more);
@@ -371,7 +371,7 @@ static void test_connections_for_nothing(void **state)
 	}
 }
 
-/* An outage is over when a request is served, when nobody has waited, or after a while. */
+/* An outage is over when a request was served, when none has waited, or after a while. */
 static void test_connections_for_something(void **state)
 {
 	for (int i = -1; i < 4; i++) {
@@ -420,7 +420,7 @@ static void test_slow_to_notice(void **state)
 	assert_true(io.again);
 }
 
-/* The request that a connection ends for may end the next one, however long this one was. */
+/* The request that timed out may end the next connection, too, however long this one lived. */
 static void test_io_timeout_counts(void **state)
 {
 	(void)state;
@@ -429,7 +429,7 @@ static void test_io_timeout_counts(void **state)
 	assert_int_equal(s.outage.attempts, 1);
 }
 
-/* What the target says to the login that another try would not change, ends it. */
+/* A refusal that another try would not change ends reconnecting. */
 static void test_final_refusal(void **state)
 {
 	static const u16 final[] = {
@@ -457,7 +457,7 @@ static void test_final_refusal(void **state)
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
 	assert_int_equal(s.outage.reason, RDMABLK_R_CONNECTION);
 	assert_true(unit_due(&s.recovery_work) > 0);
-	/* However many tries the target's fence outlasts, the one after it hears the end. */
+	/* However many tries the target's fence lasts, the try after it gets the final refusal. */
 	for (unsigned int i = 0; i < 10; i++)
 		unit_run(&s.recovery_work);
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
@@ -467,7 +467,7 @@ static void test_final_refusal(void **state)
 	assert_int_equal(s.outage.reason, RDMABLK_R_STOLEN);
 }
 
-/* In version 2 anybody can say so without a seal, and a key can be replaced. */
+/* In version 2 anybody can refuse without a seal, and a key can be replaced: not final. */
 static void test_only_an_oath_is_final(void **state)
 {
 	static const struct {
@@ -509,7 +509,7 @@ static void test_only_an_oath_is_final(void **state)
 	}
 }
 
-/* No try comes after the end of a session, nor after the last one. */
+/* No try follows the end of reconnecting, nor the end of the session. */
 static void test_no_try(void **state)
 {
 	(void)state;
@@ -521,7 +521,7 @@ static void test_no_try(void **state)
 	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	unit_run(&s.recovery_work);
 	assert_int_equal(target.logins, 1);
-	/* An orderly end is no error. */
+	/* A sealed session has ended in order, which is not an error. */
 	s.state = RDMABLK_DEV_LIVE;
 	s.outage.phase = RDMABLK_PHASE_SEALED;
 	stopped = false;
@@ -531,21 +531,21 @@ static void test_no_try(void **state)
 	assert_int_equal(target.logins, 1);
 }
 
-/* A reason of the connection's end after which nobody tries again */
+/* A reason after which there is no further try */
 static void test_hopeless(void **state)
 {
 	(void)state;
 	breaks(RDMABLK_R_STOLEN);
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 	assert_int_equal(target.logins, 0);
-	/* After a CLOSE that is sealed the writes need not be held. */
+	/* The answer to LOGOUT says that the session is fenced, so the writes need not be held. */
 	assert_int_equal(target.logouts, 1);
 	assert_int_equal(target.logout_flags, 0);
 	assert_true(s.outage.fenced);
 	unit_run(&s.fail_work);
 	assert_int_equal(io.failed, 6);
 	assert_int_equal(s.state, RDMABLK_DEV_FAILED);
-	/* Without it they must, and nobody else asks for it. */
+	/* Without an answer they must be held, and no later login will tell of the fence. */
 	setup(state);
 	s.opt.dev_loss_tmo = 0;
 	target.logout = -ETIMEDOUT;
@@ -562,7 +562,7 @@ static void test_hopeless(void **state)
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 }
 
-/* However short the time is, a planned end of a connection is not the last. */
+/* A planned end is not final, however short dev_loss_tmo is. */
 static void test_planned_is_not_hopeless(void **state)
 {
 	(void)state;
@@ -572,7 +572,7 @@ static void test_planned_is_not_hopeless(void **state)
 	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
 }
 
-/* To a peer that sends nonsense nothing more is said than why. */
+/* A peer that sends nonsense gets a CLOSE with the reason, and no LOGOUT. */
 static void test_bad_peer(void **state)
 {
 	(void)state;
@@ -580,7 +580,7 @@ static void test_bad_peer(void **state)
 	breaks(RDMABLK_R_MALFORMED);
 	assert_int_equal(target.closes, 1);
 	assert_int_equal(target.logouts, 0);
-	/* A frame that does not open */
+	/* A frame that cannot be opened */
 	setup(state);
 	s.login.version = 2;
 	target.login = -ENETUNREACH;

@@ -25,7 +25,7 @@ static void test_orderly(void **state)
 	assert_int_equal(longest_nap, 1);
 }
 
-/* Nothing to flush: no volatile cache, no right to write, a fence that is there already. */
+/* Nothing to flush: no volatile cache, no right to write, or the session is fenced already */
 static void test_nothing_to_flush(void **state)
 {
 	for (int i = 0; i < 3; i++) {
@@ -53,7 +53,7 @@ static void test_flush_fails(void **state)
 	assert_int_equal(target.logout_flags, 0);
 }
 
-/* A request that has not ended may have been written after the flush. */
+/* A request that has not ended may have been written after the flush: LOGOUT is not clean. */
 static void test_request_hangs(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void test_request_hangs(void **state)
 	assert_int_equal(target.logout_flags, 0);
 }
 
-/* Each flush leaves another; there is an end, however fast or slow they are. */
+/* Each flush leaves more to flush. The flushes have an end, however fast or slow they are. */
 static void test_flushes_without_end(void **state)
 {
 	(void)state;
@@ -78,7 +78,7 @@ static void test_flushes_without_end(void **state)
 	assert_int_equal(target.flushes, 3);
 }
 
-/* A target that goes down has time, until I/O would fail. One that does not, has less. */
+/* A target that goes down has time until I/O would fail. A reconnect has less. */
 static void test_slow_flush(void **state)
 {
 	(void)state;
@@ -98,7 +98,7 @@ static void test_slow_flush(void **state)
 	target.slow = 5;
 	breaks(RDMABLK_R_SHUTDOWN);
 	assert_int_equal(target.slow, 3);
-	/* Somebody removes the disk. */
+	/* The disk is being removed. */
 	setup(state);
 	s.state = RDMABLK_DEV_DELETING;
 	s.outage.reason = RDMABLK_R_SHUTDOWN;
@@ -109,7 +109,7 @@ static void test_slow_flush(void **state)
 }
 
 /*
- * What others ask for
+ * What the administrator asks for
  */
 
 static int again(bool accept_loss)
@@ -127,7 +127,7 @@ static void test_again_live(void **state)
 	assert_int_equal(again(true), 0);
 	assert_int_equal(error, RDMABLK_R_LOGOUT);
 	assert_true(s.accept_loss);
-	/* An earlier consent is not for this loss. */
+	/* The consent to an earlier loss does not count. */
 	assert_int_equal(again(false), 0);
 	assert_false(s.accept_loss);
 }
@@ -205,7 +205,7 @@ static void test_again_too_early_or_late(void **state)
 	assert_int_equal(error, 0);
 }
 
-/* The kernel takes a task that sleeps for two minutes for a hung one. */
+/* give_up() sleeps in short naps: a sleep of two minutes would look like a hung task. */
 static void test_give_up(void **state)
 {
 	(void)state;

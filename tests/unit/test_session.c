@@ -78,7 +78,7 @@ static int traced[2];
 static u16 traced_why;
 static enum rdmablk_dev_state told_state;
 static struct {
-	unsigned int mac, key, auth, fence, hwq, timing;	/* calls for what a session has */
+	unsigned int mac, key, auth, fence, hwq, timing;	/* calls that free parts of it */
 } ended;
 /* What the session has on the device, queue pairs by number */
 static struct ib_pd pd;
