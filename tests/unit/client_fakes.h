@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions of other files of the tool that tools/client*.c call. Include those two first.
+ * Functions of other files of the tool that tools/client_conn.c and tools/client.c call.
+ * Include those two files before this one.
  */
 #ifndef CLIENT_FAKES_H
 #define CLIENT_FAKES_H

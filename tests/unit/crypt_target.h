@@ -19,7 +19,7 @@ struct crypt_target {
 	struct rdmablk_keysched_keys keys;
 };
 
-/* HELLO has come; @point: the target's, for CHALLENGE */
+/* Takes HELLO. @point: result, the target's public key for CHALLENGE */
 static inline void crypt_target_hello(struct crypt_target *t, uint32_t qpn_i, uint32_t qpn_t,
 				      const void *hello, size_t len, const uint8_t *peer,
 				      uint8_t *point)
@@ -45,7 +45,7 @@ static inline void crypt_target_challenge(struct crypt_target *t, const void *ms
 	assert_int_equal(rdmablk_keysched_th1(&crypto_keysched, t->th0, msg, len, t->th1), 0);
 }
 
-/* PROOF has come. Return: 0: it is right, and @t->keys are there. */
+/* Takes PROOF. Return: 0: PROOF is right, and @t->keys are set. */
 static inline int crypt_target_proof(struct crypt_target *t, const uint8_t *mac)
 {
 	uint8_t z[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];

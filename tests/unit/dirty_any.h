@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Of kernel/dirty.c: is there anything that is not known to be durable? */
+/* Whether kernel/dirty.c has a granule that is not known to be durable */
 #ifndef UNIT_DIRTY_ANY_H
 #define UNIT_DIRTY_ANY_H
 
@@ -16,7 +16,7 @@ static inline bool dirty_group_in(const unsigned long *groups, unsigned long gro
 	return groups[group / DIRTY_WORD_BITS] >> group % DIRTY_WORD_BITS & 1;
 }
 
-/* Nobody writes or flushes. A bit that its summary does not have would be lost. */
+/* No task may write or flush meanwhile. A bit that is not in its summary would be lost. */
 static inline bool dirty_any(struct rdmablk_dirty *d)
 {
 	bool any = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kernel/crypt.c gives, made of libcrypto. Counts what is allocated and what holds a
- * secret, and fails as it is told to.
+ * The functions of kernel/crypt.c, made of libcrypto. They count what is allocated and what
+ * holds a secret, and fail when the test says so.
  */
 #ifndef FAKE_CRYPT_H
 #define FAKE_CRYPT_H
@@ -26,7 +26,7 @@ struct rdmablk_crypt_cipher {
 /* left: allocations or calls until one fails with ret; negative: none does */
 static struct {
 	int objects, secrets, left, ret;
-	unsigned int pairs;	/* that were made */
+	unsigned int pairs;	/* number of pairs made */
 } crypt_world = { .left = -1 };
 
 static bool crypt_fails(void)
@@ -177,7 +177,7 @@ const struct rdmablk_sealed_ops rdmablk_crypt_sealed = {
 	.seal = crypt_seal, .open = crypt_open,
 };
 
-/* A target that is a daemon has begun with libcrypto, and ends with it. */
+/* With OTHER_TARGET the daemon starts and stops libcrypto itself. */
 static inline void crypt_begin(void)
 {
 #ifndef OTHER_TARGET

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Verbs without an adapter: the calls that the queues of the target make end here, and
- * the other side of each queue pair is the test.
+ * Verbs without an adapter. The calls that the target makes for its queues end here, and the
+ * test is the other side of each queue pair.
  */
 #ifndef FAKE_VERBS_H
 #define FAKE_VERBS_H
@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 #define FAKE_DEPTH	1024
-#define FAKE_CQES	(8 * FAKE_DEPTH)	/* completions of a queue, at most */
+#define FAKE_CQES	(8 * FAKE_DEPTH)	/* at most, in a completion queue */
 
 /**
  * struct fake_answer - a send of the target, or one of the answers in it
- * @imm: in host order
+ * @imm: immediate data, in host order
  * @len: bytes of @data
- * @data: payload; the test's to free
+ * @data: payload; the test frees it
  */
 struct fake_answer {
 	uint32_t imm;
@@ -28,22 +28,23 @@ struct fake_answer {
 
 /**
  * struct fake_qp - a queue pair
- * @qp: it
- * @cq: of both directions
- * @receives: posted, first to last
- * @nr_receives: how many
- * @answers: sends of the target that nobody has looked at
- * @nr_answers: how many
+ * @qp: the queue pair that the target sees
+ * @cq: completion queue of both directions
+ * @receives: posted receives, the oldest first
+ * @nr_receives: number of @receives
+ * @answers: sends of the target that the test has not looked at
+ * @nr_answers: number of @answers
  * @lists: sends with more than one answer
- * @listed: answers in these
+ * @listed: number of answers in these sends
  * @unsaid: ids of sends whose completions are held back
- * @nr_unsaid: how many
- * @hold: hold completions of sends back
- * @posted: sends whose completions the target does not know of
- * @most: the highest that @posted has been
+ * @nr_unsaid: number of @unsaid
+ * @hold: hold back the completions of sends
+ * @posted: number of sends whose completions the target has not seen
+ * @quiet: number of sends since the last one with a completion
+ * @most: highest value of @posted so far
  * @dead: nothing may be posted any more
- * @late: something was
- * @sent: upcall after sends of the target, or NULL; may send, too
+ * @late: something was posted although @dead
+ * @sent: upcall after sends of the target, or NULL; it may send, too
  */
 struct fake_qp {
 	struct ibv_qp qp;

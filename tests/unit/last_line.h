@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * In place of the log of the daemon: keeps the last line, and counts the lines.
+ * Replaces the log of the daemon: keeps the last line, and counts the lines.
  */
 #ifndef LAST_LINE_H
 #define LAST_LINE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The reference login of wire version 2: its inputs, and what the key schedule makes of
- * them. A program that shares nothing with the tested code computed the values.
+ * The reference login of wire version 2: its inputs, and the results of the key schedule. A
+ * program that shares nothing with the tested code computed these values.
  */
 #ifndef LOGIN2_H
 #define LOGIN2_H
@@ -37,7 +37,7 @@
 #define LOGIN2_EXPORT	"1cb22a6a4392607fd5084b0a64f4c34beb89b4714b83a0ccf066e59759f631d6"
 #define LOGIN2_JOIN_MAC	"8c7c162a6ba04bf2091ac8aae6fba6fa2c5066fca193f6f057f9bd9b5cae2ec2"
 
-/* The first frame of the target: a head of 16 bytes that says type 7 */
+/* The first frame of the target. Its message is a head of 16 bytes with type 7. */
 #define LOGIN2_MESSAGE	"07001000000000000000000000000000"
 #define LOGIN2_FRAME	"0f0038000000000000000000000000000000000000000000" \
 			"25a5e3418b9153b8f7078f21717e2e14bb6e3ad478a4c9045356a43d46a7bc22"
@@ -51,7 +51,7 @@ static inline unsigned int login2_digit(char c)
 	return c <= '9' ? c - '0' : c - 'a' + 10;
 }
 
-/* Bytes of a string of hexadecimal digits; how many */
+/* Converts hexadecimal digits to bytes. Return: how many bytes. */
 static inline size_t login2_bytes(void *to, const char *hex)
 {
 	size_t len = strlen(hex) / 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel around kernel/login.c, kernel/login_queues.c and kernel/hwq.c, as far as a login
- * does not wait in it
+ * The kernel around kernel/login.c, kernel/login_queues.c and kernel/hwq.c, without the
+ * functions in which a login waits
  */
 #ifndef LOGIN_KERNEL_H
 #define LOGIN_KERNEL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A valid message of each kind, laid out by hand: what a target sends, and with which
- * HELLO, CHALLENGE and GRANT it belongs together. Fuzzers begin with them, too.
+ * A valid message of each kind that a target sends, laid out by hand, with the HELLO, CHALLENGE
+ * and GRANT that belong to it. Fuzzers start from these messages, too.
  */
 #ifndef UNIT_MESSAGES_H
 #define UNIT_MESSAGES_H
@@ -19,8 +19,8 @@
 #define MSG_TRAILER	4096
 #define MSG_CMDS	16	/* commands in flight on a write queue */
 #define MSG_SLOT	(128U << 10)
-#define MSG_SLOTS	0x7e0000000000ULL	/* address of the first */
-/* Bytes of what version 2 has without a MAC */
+#define MSG_SLOTS	0x7e0000000000ULL	/* address of the first slot */
+/* Bytes of the messages of version 2, which have no MAC */
 #define MSG_GRANT2	offsetof(struct rdmablk_grant, mac)
 #define MSG_REGIONS2	offsetof(struct rdmablk_regions, mac)
 #define MSG_LIMITS2	offsetof(struct rdmablk_limits, mac)

@@ -298,7 +298,7 @@ static const struct p256_case p256_cases[] = {
 	  "831c3f6b5f762d2f461901577af41354ac5f228c2591f84f8a6e51e2e3f17991" },
 };
 
-/* No points of the curve; the last two are not even coordinates, and infinity */
+/* Not points of the curve. The last two are not even coordinates, and infinity */
 static const struct {
 	int nr;
 	const char *x;
@@ -360,7 +360,7 @@ static const struct {
 	  "0000000000000000000000000000000000000000000000000000000000000000" },
 };
 
-/* The point with X = 0: that the same Y with X = p is refused has no other reason. */
+/* The point with X = 0. Nothing else is wrong with the same Y and X = p, which must be refused. */
 #define P256_ZERO_Y	"66485c780e2f83d72433bd5d84a06bb6541c2af31dae871728bf856a174f93f4"
 
 #endif

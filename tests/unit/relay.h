@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A login of the module at the daemon, in one process: target_relay_test has the daemon, and
- * sees and changes what passes; relay_initiator has the module's login.
+ * A login of the module at the daemon, in one process. target_relay_test has the daemon, and
+ * sees and changes the messages between the two; relay_initiator has the module's login.
  */
 #ifndef RELAY_H
 #define RELAY_H
@@ -11,11 +11,11 @@
 
 /**
  * relay_connect() - a connection request
- * @qpn: of the queue pair that it comes from
- * @request: its private data
+ * @qpn: number of the queue pair that sends the request
+ * @request: private data of the request
  * @len: bytes of @request
  * @accept: result, room for struct rdmablk_cm_accept2
- * @peer_qpn: result, of the queue pair that accepts
+ * @peer_qpn: result, number of the queue pair that accepts
  *
  * Return: bytes of @accept; 0: rejected.
  */

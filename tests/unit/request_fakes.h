@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the block layer says of a request, whatever a test's own struct request has. It has at
- * least the driver's part, @pdu; and where its operation is asked for, @op, odd if it writes.
+ * What the block layer tells about a request, for any struct request of a test. That struct has
+ * at least the driver's part, @pdu; and @op, odd for writes, where the operation is asked for.
  */
 #ifndef REQUEST_FAKES_H
 #define REQUEST_FAKES_H

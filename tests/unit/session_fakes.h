@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A session's state and phase in place of session.c, for the tests of what asks for them.
- * The moves are those of the tables.
+ * A session's state and phase in place of session.c, for tests of files that ask for them. The
+ * tables of state.c decide which moves are allowed.
  */
 #ifndef UNIT_SESSION_FAKES_H
 #define UNIT_SESSION_FAKES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel around a session, for the tests that compile a file which knows session.h: a
- * clock that the test moves, and works that run when the test says so. A file is included
- * behind it.
+ * The kernel around a session, for tests of files that include session.h: a clock that the test
+ * moves, and works that run when the test says so. The test includes the tested file after this
+ * one.
  */
 #ifndef SESSION_WORLD_H
 #define SESSION_WORLD_H
@@ -51,7 +51,7 @@ typedef int32_t s32;
 struct delayed_work {
 	struct work_struct work;
 	unsigned long due;	/* jiffies */
-	struct workqueue_struct *wq;	/* where it was queued last */
+	struct workqueue_struct *wq;	/* queue of its last queueing */
 };
 
 struct request_queue {
@@ -60,7 +60,7 @@ struct request_queue {
 
 struct gendisk {
 	struct request_queue *queue;
-	struct mutex open_mutex;	/* opens, closes and scans */
+	struct mutex open_mutex;	/* held by opens, closes and scans */
 };
 
 struct blk_mq_tag_set {
@@ -120,7 +120,7 @@ static inline bool cancel_delayed_work_sync(struct delayed_work *w)
 	return cancel_work_sync(&w->work);
 }
 
-/* Runs it now, whenever it is due. */
+/* Runs the work now, even if it is not due. */
 static inline bool flush_delayed_work(struct delayed_work *w)
 {
 	if (!cancel_work_sync(&w->work))
@@ -129,7 +129,7 @@ static inline bool flush_delayed_work(struct delayed_work *w)
 	return true;
 }
 
-/* Goes to when the work is due, and runs it. */
+/* Moves the clock to when the work is due, and runs it. */
 static inline void unit_run(struct delayed_work *w)
 {
 	assert_true(w->work.queued);
@@ -138,7 +138,7 @@ static inline void unit_run(struct delayed_work *w)
 	flush_delayed_work(w);
 }
 
-/* From now to when it is due; -1: it is not queued */
+/* Return: jiffies until the work is due; -1: it is not queued. */
 static inline long unit_due(const struct delayed_work *w)
 {
 	return w->work.queued ? (long)(w->due - jiffies) : -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A daemon that can be changed at run time, without adapters: one export of memory, and
+ * A daemon without adapters that can be changed at run time. It has one export of memory, and
  * the configuration file "conf".
  */
 #ifndef TARGET_ADMIN_H
@@ -17,7 +17,7 @@
 
 static struct config cfg;
 static struct admin *last;
-static bool forced;		/* what run() asks for */
+static bool forced;		/* run() asks for the change by force */
 
 static inline void gone(void)
 {
@@ -68,7 +68,7 @@ static inline void done(struct admin *a)
 	loop_stop();
 }
 
-/* Return: what came of it, and more in @last */
+/* Return: the result; @last has more. */
 static inline int run(enum admin_op op, const char *name, const char *spec, uint64_t size)
 {
 	struct admin *a = admin_alloc(op);

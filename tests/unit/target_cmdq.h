@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An export with an arena, for the tests of its commands thread: that thread, the store thread
- * and the loop, which the test runs, are real. The adapter is fake_verbs.h, and the store is
- * the test's.
+ * An export with an arena, for the tests of its commands thread. That thread, the store thread
+ * and the loop, which the test runs, are real. The adapter is fake_verbs.h, and the test has
+ * the store.
  */
 #ifndef TARGET_CMDQ_H
 #define TARGET_CMDQ_H
@@ -35,7 +35,7 @@ static inline void give_up(struct loop_timer *timer)
 	loop_stop();
 }
 
-/* Runs the loop until an upcall has said so, and has stopped it. */
+/* Runs the loop until an upcall has set @what and stopped the loop. */
 static inline void hear_of(const bool *what)
 {
 	struct loop_timer limit = { .expired = give_up };
@@ -60,7 +60,7 @@ static inline int export_start(const struct store_ops *ops)
 	return 0;
 }
 
-/* Return: how many objects of verbs are left. */
+/* Return: how many objects of verbs are left */
 static inline int export_stop(void)
 {
 	store_thread_stop(&store);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file that passes for a block device, as far as its size goes.
+ * A file that passes for a block device when its size is asked for.
  */
 #ifndef TARGET_DISGUISE_H
 #define TARGET_DISGUISE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files, small file systems and loop devices for the tests of what exports are made of.
- * All of it is in a directory of its own, on disk; file systems are mounted in a mount
- * namespace that ends with the program.
+ * Files, small file systems and loop devices for the tests of stores. All of them are in a
+ * directory of their own, on disk. File systems are mounted in a mount namespace that ends with
+ * the program.
  */
 #ifndef TARGET_FILES_H
 #define TARGET_FILES_H
@@ -26,10 +26,10 @@
 
 #define KIB	1024ULL
 #define MIB	(1024 * KIB)
-#define EXTENTS	(64 * KIB)	/* what a file system may need to describe a file in pieces */
+#define EXTENTS	(64 * KIB)	/* what a file system may need for the extents of a file */
 
 static char files_dir[160];	/* on disk */
-static bool files_mounts;	/* more may be mounted */
+static bool files_mounts;	/* file systems may be mounted */
 
 static inline int files_setup(void **state)
 {
@@ -44,7 +44,7 @@ static inline int files_setup(void **state)
 	return 0;
 }
 
-/* Runs a command; its output is of no interest. Return: 0: it succeeded */
+/* Runs a command without its output. Return: 0: the command succeeded */
 static inline int files_run(const char *fmt, ...)
 {
 	char text[512];
@@ -57,7 +57,7 @@ static inline int files_run(const char *fmt, ...)
 	return system(text);
 }
 
-/* Path of a file in the directory; a few at a time. */
+/* Path of a file in the directory; eight of them are valid at a time. */
 static inline const char *files_path(const char *name)
 {
 	static char path[8][240];
@@ -68,7 +68,7 @@ static inline const char *files_path(const char *name)
 	return p;
 }
 
-/* A tmpfs at a directory of this name. Return: false: this user may not mount */
+/* Mounts a tmpfs at a directory of this name. Return: false: this user may not mount */
 static inline bool files_tmpfs(const char *name, const char *options)
 {
 	if (!files_mounts)
@@ -88,7 +88,7 @@ static inline int files_teardown(void **state)
 	return files_run("rm -rf --one-file-system %s", files_dir);
 }
 
-/* A file of zeroes, all of them a hole. */
+/* A new file that is one hole */
 static inline const char *files_new(const char *name, uint64_t size)
 {
 	const char *path = files_path(name);
@@ -102,7 +102,7 @@ static inline const char *files_new(const char *name, uint64_t size)
 	return path;
 }
 
-/* Memory that direct I/O takes. */
+/* Memory that is aligned for direct I/O */
 static inline void *files_buffer(size_t bytes)
 {
 	void *buf = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
@@ -111,7 +111,7 @@ static inline void *files_buffer(size_t bytes)
 	return buf;
 }
 
-/* Bytes that tell their offset and their generation. */
+/* Fills @buf with bytes that depend on their offset and on @seed. */
 static inline void files_pattern(void *buf, uint64_t offset, size_t bytes,
 				 unsigned int seed)
 {
@@ -158,7 +158,7 @@ static inline void files_read(const char *path, void *buf, uint64_t offset, size
 	close(fd);
 }
 
-/* Is a piece of a file what files_pattern() makes of @seed? */
+/* Whether a part of a file has the bytes that files_pattern() makes of @seed */
 static inline bool files_are(const char *path, uint64_t offset, size_t bytes,
 			     unsigned int seed)
 {
@@ -185,22 +185,22 @@ static inline bool files_zero(const char *path, uint64_t offset, size_t bytes)
 	return zero;
 }
 
-/* Bytes of disk that a file has. */
+/* Bytes of disk space that a file uses */
 static inline uint64_t files_space(const char *path)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	fsync(fd);		/* what is delayed has none yet */
+	fsync(fd);		/* delayed blocks are not counted before */
 	assert_int_equal(fstat(fd, &st), 0);
 	close(fd);
 	return (uint64_t)st.st_blocks * 512;
 }
 
 /*
- * A loop device for a file, with blocks of so many bytes. Return: false: there is none
- * to be had.
+ * Makes a loop device of a file, with blocks of @block bytes. Return: false: this is not
+ * possible here.
  */
 static inline bool files_loop(const char *path, unsigned int block, char *dev, size_t len)
 {

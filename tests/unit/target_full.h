@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A store of a file with all of it in memory, as the store thread and the loop use it.
+ * A cached file, as the store thread and the loop use it
  */
 #ifndef TARGET_FULL_H
 #define TARGET_FULL_H
@@ -11,7 +11,7 @@
 
 static struct export_config full_ec;
 
-/* What the next open is told; fields may be changed before it. */
+/* Configuration of the next open; the test may change fields before it. */
 static inline struct export_config *full_config(const char *path)
 {
 	full_ec = (struct export_config){
@@ -40,7 +40,7 @@ static inline char *full_at(struct store *s, uint64_t offset)
 	return (char *)s->base + offset;
 }
 
-/* What an adapter does: nobody is told of it. */
+/* Writes to the arena as an adapter does: the daemon does not learn of it. */
 static inline void full_rdma(struct store *s, uint64_t offset, size_t bytes,
 			     unsigned int seed)
 {
@@ -77,7 +77,7 @@ static inline struct bitmap full_dirty(const struct store *s)
 	return b;
 }
 
-/* DIRTY, as a session notes it */
+/* Notes a range as a session does for DIRTY. */
 static inline void full_note(struct store *s, struct bitmap *b, uint64_t offset,
 			     uint64_t bytes)
 {

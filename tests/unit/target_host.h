@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keys in files, and where in this process they are, for the tests of hosts.
+ * Keys in files, and the search for them in the memory of this process, for the tests of hosts
  */
 #ifndef TARGET_HOST_H
 #define TARGET_HOST_H
@@ -11,7 +11,7 @@
 
 #define ID_LEN	RDMABLK_KEYSCHED_ID_LEN
 #define LEN	RDMABLK_KEYSCHED_LEN
-#define MASK	0x5a		/* the test must not have a key itself where it looks for it */
+#define MASK	0x5a		/* hides the key from the test's own search */
 #define UUID_1	"01020304-0000-0000-0000-000000000000"
 #define UUID_2	"0a0b0c0d-0000-0000-0000-000000000000"
 #define DAY	86400
@@ -32,7 +32,7 @@ static inline time_t fake_time(time_t *out)
 	return now;
 }
 
-/* A new key in a file of this mode. */
+/* Makes a new key in a file with this mode. */
 static inline struct made make_key(const char *path, mode_t mode)
 {
 	struct key_file *key = key_file_alloc();
@@ -112,7 +112,7 @@ static inline bool is_in(const struct made *made, const uint8_t *p, size_t len, 
 	return false;
 }
 
-/* The next mapping of this process, of smaps. */
+/* Reads the next mapping of this process from smaps. */
 static inline bool next_mapping(FILE *smaps, struct mapping *m)
 {
 	char line[1024], rights[8];
@@ -136,7 +136,7 @@ static inline bool next_mapping(FILE *smaps, struct mapping *m)
 	return false;
 }
 
-/* How often a key is in this process; each time it must be in memory that is kept safe. */
+/* How often a key is in the memory of this process. That memory must be protected each time. */
 static inline unsigned int keys_in_memory(const struct made *made, const char *when)
 {
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -147,7 +147,7 @@ static inline unsigned int keys_in_memory(const struct made *made, const char *w
 
 	assert_true(mem >= 0 && smaps);
 	while (next_mapping(smaps, &m)) {
-		/* Others are shadows of the sanitizer, which have a bit for each byte. */
+		/* Larger mappings are shadow memory of the sanitizer, with a bit for each byte. */
 		if (!m.writable || m.to - m.from > 64 * MIB)
 			continue;
 		for (unsigned long pos = m.from; pos < m.to; pos += 65536) {
@@ -155,7 +155,7 @@ static inline unsigned int keys_in_memory(const struct made *made, const char *w
 			ssize_t n = pread(mem, buf, len, (off_t)pos);
 			size_t at;
 
-			/* no copies of what was read before */
+			/* skips the copies in buf */
 			if (pos < (unsigned long)buf + sizeof(buf) &&
 			    (unsigned long)buf < pos + len)
 				continue;

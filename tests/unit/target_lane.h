@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions with a store without a cache, for the tests of their write queues. Files, rings
- * and threads are real; the adapter is fake_verbs.h.
+ * Sessions with an uncached file, for the tests of their write queues. Files, rings and threads
+ * are real; the adapter is fake_verbs.h.
  */
 #ifndef TARGET_LANE_H
 #define TARGET_LANE_H
@@ -35,7 +35,7 @@
 #define SIZE	(16ULL << 20)
 #define SLOT	(64U << 10)
 #define QUEUES	3U
-#define DEPTH	16U	/* of requests; commands have more */
+#define DEPTH	16U	/* requests; there are more commands */
 #define TRAILER	4096U
 #define PATIENCE_MS	30000
 
@@ -45,12 +45,12 @@ static struct store store;
 static struct staged *session;
 static struct staged_plan plan;
 static struct fake_qp qp[QUEUES];
-static uint16_t depth = DEPTH;	/* of sessions to come */
-static bool lists;	/* of sessions to come: answers may go together */
-static bool implied;	/* the same: WRITEs may be nothing but their data */
+static uint16_t depth = DEPTH;	/* of the next sessions */
+static bool lists;	/* the next sessions may combine answers */
+static bool implied;	/* the next sessions may have WRITEs without a command */
 static uint8_t generation;
-static atomic_uint ended;	/* why the session must end */
-static atomic_bool stopped, idle;	/* how far its end is */
+static atomic_uint ended;	/* reason why the session must end */
+static atomic_bool stopped, idle;	/* how far that end has come */
 
 static inline int64_t now(void)
 {
@@ -105,7 +105,7 @@ static inline void write_rules(const char *text)
 	assert_int_equal(rename(temp, rules), 0);
 }
 
-/* The loop calls @call for the test, which waits. */
+/* The loop calls @call for the test, which waits for it. */
 static struct {
 	struct loop_source source;
 	void (*call)(void);
@@ -199,7 +199,7 @@ static inline void open_session(bool writer)
 	lane_live(&session->lanes);
 }
 
-/* Nothing is posted to a queue pair when that has been said. */
+/* After it has stopped, the session posts nothing to its queue pairs. */
 static inline void stop_session(void)
 {
 	lane_detach_all(&session->lanes);
@@ -281,7 +281,7 @@ static inline void send_command(unsigned int queue, uint16_t tag, uint16_t op,
 	assert_true(fake_send(&qp[queue], msg, (uint32_t)sizeof(cmd) + len));
 }
 
-/* Return: its status; @data: what came with it, @bytes of it */
+/* Return: status of the answer; @data: its payload of @bytes */
 static inline unsigned int answer(unsigned int queue, uint16_t tag, void *data, uint32_t bytes)
 {
 	struct fake_answer a;
@@ -331,7 +331,7 @@ static inline unsigned int wait_ended(void)
 	return atomic_load(&ended);
 }
 
-/* A device's answer to what it refused */
+/* The device completes a refused work request with an error. */
 static inline void flushed(void)
 {
 	const struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR };
@@ -346,7 +346,7 @@ static inline void *loop_main(void *arg)
 	return NULL;
 }
 
-/* Beside a loop, without which no session ends. */
+/* Runs the tests beside a loop, without which no session ends. */
 static inline int lane_run(const struct CMUnitTest *tests, size_t nr)
 {
 	const char *tmp = getenv("TMPDIR");

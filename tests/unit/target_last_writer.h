@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who wrote a file last, for the tests of that: notes, and exports whose sessions are let
- * write. All of it is in directories of target_files.h.
+ * Notes of the last writer of a file, and exports whose sessions get the right to write. All
+ * files are in directories of target_files.h.
  */
 #ifndef TARGET_WRITERS_H
 #define TARGET_WRITERS_H
@@ -18,7 +18,7 @@ static const uint8_t u[16] = { 0x0a, 1 }, v[16] = { 0x0b, 2 };
 static const struct file_mark f = { { 3 }, { 4 } }, g = { { 5 }, { 6 } }, heir = { { 3 }, { 7 } };
 static const struct store_writer a = { { 8 }, { 9 } }, b = { { 8 }, { 10 } };
 
-/* What this process knows of the directories. */
+/* What this process knows about the directories */
 static struct last_writer_dir known;
 
 static inline struct last_writer_of of(const char *dir, const uint8_t *uuid,
@@ -28,7 +28,7 @@ static inline struct last_writer_of of(const char *dir, const uint8_t *uuid,
 				    .uuid = uuid, .mark = mark };
 }
 
-static bool noted;	/* by the last note() */
+static bool noted;	/* result of the last note() */
 
 static inline int note(const char *dir, const uint8_t *uuid, const struct file_mark *mark,
 		       const struct store_writer *writer)
@@ -67,7 +67,7 @@ static inline void expect_state(const char *dir, const uint8_t *uuid, const stru
 	assert_int_equal(recall(dir, uuid, mark, &last), state);
 }
 
-/* Path of a note; four at a time */
+/* Path of a note; four of them are valid at a time. */
 static inline const char *note_of(const char *dir, const char *kind, const uint8_t *key)
 {
 	static char path[4][320];
@@ -87,7 +87,7 @@ static struct config cfg;
 static struct lease lease_a = { .host_id = { 1 }, .instance_id = { 2 }, .writer = true };
 static struct lease lease_b = { .host_id = { 3 }, .instance_id = { 4 }, .writer = true };
 
-/* Return: of export_open_all() */
+/* Return: that of export_open_all() */
 static inline int open_with(const char *dir, const char *spec)
 {
 	config_init(&cfg);
@@ -111,7 +111,7 @@ static inline void stop(void)
 	config_free(&cfg);
 }
 
-/* As a session does it. Return: whether something had to be noted */
+/* Lets @lease write as a session does. Return: whether a note was due */
 static inline bool let_write(const char *name, struct lease *lease)
 {
 	struct export *e = export_find(name);
@@ -129,7 +129,7 @@ static inline bool let_write(const char *name, struct lease *lease)
 	return due;
 }
 
-/* Who may go on with an export: bit 0: A, bit 1: B */
+/* Which lease may go on with an export: bit 0: A, bit 1: B */
 static inline int may(const char *name)
 {
 	struct export *e = export_find(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Initiators that log in with version 2. They share the key schedule and the frames with the
- * daemon, and have the other end of each.
+ * Initiators that log in with version 2. They use the daemon's key schedule and frames, but
+ * have the other end of each.
  */
 #ifndef TARGET_LOGIN2_H
 #define TARGET_LOGIN2_H
@@ -26,7 +26,7 @@
 #ifndef PEERS
 #define PEERS		4096
 #endif
-#define HOME		100	/* address of the hosts that have one */
+#define HOME		100	/* address of the hosts with an address */
 #define QPN		0x100U	/* of the first queue pair of an initiator */
 
 static const struct rdmablk_keysched *schedule = &crypto_keysched;
@@ -39,7 +39,7 @@ struct peer {
 	struct rdmablk_cm_accept2 accept;
 	size_t accept_len;
 	struct rdmablk_cm_reject reject;
-	bool own;		/* the daemon's */
+	bool own;		/* an id of the daemon */
 	bool accepted;
 	unsigned int refused;	/* reason of a rejection */
 	atomic_bool gone;
@@ -80,7 +80,7 @@ static inline void take(void *to, size_t size, const void *msg, size_t len)
 	memcpy(to, msg, len);
 }
 
-/* Gets what the daemon sends as it is, if there is one. */
+/* Gets what the daemon sends, unchanged, unless NULL. */
 static void (*relay)(const void *msg, size_t len);
 
 static inline void sent(struct peer *p, const void *msg, size_t len)
@@ -155,7 +155,7 @@ static inline void sent(struct peer *p, const void *msg, size_t len)
 
 #include "target_peers.h"
 
-/* How often the daemon, and the test, have begun an ECDH */
+/* Number of ECDH computations begun by the daemon and the test */
 static unsigned int agreements;
 
 int EVP_PKEY_derive_init(EVP_PKEY_CTX *ctx)
@@ -168,7 +168,8 @@ int EVP_PKEY_derive_init(EVP_PKEY_CTX *ctx)
 }
 
 /*
- * Hosts: home may come from one address, named has an id, reader only reads, thief may steal
+ * Hosts: home may come only from its address, named has an id, reader may only read, thief may
+ * steal
  */
 
 enum { HOME_KEY, HOME_NEW, NAMED_KEY, READER_KEY, THIEF_KEY, STRANGER_KEY, KEYS };
@@ -291,7 +292,7 @@ static inline void say_hello(struct peer *p)
 	assert_int_equal(le16toh(p->challenge.challenge.hdr.type), RDMABLK_MSG_CHALLENGE);
 }
 
-/* The keys of an epoch, as an initiator with this key derives them, and the MAC of PROOF */
+/* Derives the keys of an epoch and the MAC of PROOF, as an initiator with this key does. */
 static inline void derive(struct peer *p, const uint8_t *point, struct rdmablk_proof *proof)
 {
 	uint8_t prk0[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN], z[RDMABLK_KEYSCHED_LEN];
@@ -343,7 +344,7 @@ static inline void say_sealed(struct peer *p, const void *msg, size_t len)
 	say(p, frame, seal(p, msg, len, frame));
 }
 
-/* A message that is a head and nothing else */
+/* A message that is only a head */
 static inline void say_head(struct peer *p, uint16_t type)
 {
 	const struct rdmablk_hdr hdr = head(type, sizeof(hdr));
@@ -362,7 +363,7 @@ static inline struct peer *granted(unsigned int key)
 	return p;
 }
 
-/* A request to join, complete */
+/* A complete request to join, without its MAC */
 static inline struct peer *join_new(const struct peer *p, uint16_t queue)
 {
 	struct peer *data = peer_new(p->address);
@@ -444,7 +445,7 @@ static inline void assert_refused(const struct peer *p, unsigned int reason, uns
 	assert_int_equal(le16toh(p->reject.version_max), version);
 }
 
-/* Each test frees what the daemon does not know of. */
+/* Each test frees what the daemon does not know. */
 static inline int all_forget(void **state)
 {
 	for (unsigned int i = 1; i < nr_peers; i++) {

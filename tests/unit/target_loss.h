@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files on a disk that loses writes: uncached ones, and cached ones with a neighbour. The calls of
- * the daemon come here, so that they fail, or others are told of a loss meanwhile.
+ * Files on a disk that loses writes: uncached ones, and cached ones with a neighbour. The
+ * daemon's system calls come here, so that they fail, or other files learn of a loss meanwhile.
  */
 #ifndef TARGET_LOSS_H
 #define TARGET_LOSS_H
@@ -36,7 +36,7 @@ struct neighbour {
 	struct staged_file sf;
 };
 
-/* Another file in the same directory, or, so to speak, elsewhere. */
+/* Another file in the same directory, which pretends to be on the same disk or on another one */
 static inline struct neighbour *neighbour_open(bool same_disk, bool read_only)
 {
 	struct neighbour *n = calloc(1, sizeof(*n));
@@ -80,27 +80,27 @@ static inline unsigned int notes(void)
 }
 
 static unsigned int syncs;
-static bool syncs_fail;			/* each fdatasync */
-static unsigned int sync_of_hook;	/* so many ends before the hook's; 0: there is no hook */
+static bool syncs_fail;			/* each fdatasync fails */
+static unsigned int sync_of_hook;	/* the hook runs when this one ends; 0: off */
 static void (*sync_hook)(void);
-static void (*stat_hook)(void);		/* of an fstat */
-static unsigned int stats_before;	/* it so many others */
-static const struct stat *times_as;	/* files seem to have its times */
-static void (*lock_hook)(void);		/* of a lock */
-static unsigned int locks_before;	/* it so many others */
-static void (*flock_hook)(void);	/* of the second flock that follows */
-static bool lock_ends;			/* the process, if it would have to wait for one */
-static void (*submit_hook)(void);	/* of the next entries of a ring */
-static int page_cache_errno;		/* of a write that failed; not told yet */
-static int filter_errno;		/* a filter refuses sync_file_range() so */
-static int64_t still_ms;		/* the clock stands still but for pauses; 0: it does not */
-static int64_t paused_ms;		/* while it does */
-static void (*pause_hook)(void);	/* of a pause while it does */
-static int durable_res, plain_res;	/* of writes, if not 0 */
-static unsigned int durable_times;	/* so many durable writes have theirs; 0: all */
+static void (*stat_hook)(void);		/* called in an fstat */
+static unsigned int stats_before;	/* so many fstats after now */
+static const struct stat *times_as;	/* each fstat returns its times */
+static void (*lock_hook)(void);		/* called at a lock */
+static unsigned int locks_before;	/* so many locks after now */
+static void (*flock_hook)(void);	/* called at the second flock from now */
+static bool lock_ends;			/* the process ends instead of waiting for a lock */
+static void (*submit_hook)(void);	/* called at the next submission to a ring */
+static int page_cache_errno;		/* error of a failed write that was not reported yet */
+static int filter_errno;		/* a filter refuses sync_file_range() with it */
+static int64_t still_ms;		/* the clock shows this, and moves only in pauses; 0: off */
+static int64_t paused_ms;		/* length of these pauses */
+static void (*pause_hook)(void);	/* called in each of these pauses */
+static int durable_res, plain_res;	/* results of writes, if not 0 */
+static unsigned int durable_times;	/* number of durable writes with that result; 0: all */
 static uint64_t bytes_read;		/* by rings */
 
-/* The daemon's calls come here. */
+/* The daemon's system calls come here. */
 int fdatasync(int fd)
 {
 	int ret = (int)syscall(SYS_fdatasync, fd);
@@ -203,14 +203,14 @@ static inline void clock_stop(void)
 	paused_ms = 0;
 }
 
-/* Return: how long it was paused, ms */
+/* Return: how long the pauses of the stopped clock were, ms */
 static inline int64_t clock_go_on(void)
 {
 	still_ms = 0;
 	return paused_ms;
 }
 
-/* One entry at a time. */
+/* Only one entry is submitted at a time. */
 int io_uring_submit_and_wait(struct io_uring *ring, unsigned int nr)
 {
 	int (*real)(struct io_uring *ring, unsigned int nr) =
@@ -254,7 +254,7 @@ static inline pid_t child_begin(void)
 	return pid;
 }
 
-/* Return: its exit status. */
+/* Return: exit status of the child */
 static inline int child_end(pid_t pid)
 {
 	int status;
@@ -264,7 +264,7 @@ static inline int child_end(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* A file without a cache on the disk of a cached one. */
+/* An uncached file on the disk of a cached one */
 static inline struct neighbour *neighbour_of(const struct store *s)
 {
 	struct neighbour *n = neighbour_open(false, false);
@@ -284,7 +284,7 @@ static inline bool says_failed(struct store *s)
 	return status.failed;
 }
 
-/* A cached file of 1 MiB with contents of stamp 1, flushed, and another file on its disk */
+/* A cached file of 1 MiB that was flushed with pattern 1, and another file on its disk */
 static struct cached {
 	char path[240];
 	struct store s;
@@ -323,7 +323,7 @@ static inline unsigned int flush_piece(struct cached *c, uint64_t offset, unsign
 	return full_flush_all(&c->s, &c->dirty);
 }
 
-/* The disk has lost what was written, flushed or not; the arena has it. */
+/* The disk has lost what was written, flushed or not. The arena still has it. */
 static inline void a_cached_file_is_written_again(void **state)
 {
 	struct cached *c = cached_open("cached");
@@ -331,7 +331,7 @@ static inline void a_cached_file_is_written_again(void **state)
 
 	(void)state;
 	files_write(c->path, 0, MIB, 2);
-	/* another disk, or an error that is that file's own */
+	/* An error on another disk, or of that file alone, changes nothing. */
 	staged_fail(&far->sf, -EIO);
 	staged_fail(&c->n->sf, -ENOSPC);
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
@@ -342,7 +342,7 @@ static inline void a_cached_file_is_written_again(void **state)
 	assert_int_equal(full_flush_all(&c->s, &c->dirty), RDMABLK_OK);
 	assert_true(files_are(c->path, 0, MIB, 1));
 	assert_false(c->s.ops->behind(&c->s) || says_failed(&c->s));
-	/* by the store thread after other work, or at the end */
+	/* The store thread writes it again after other work, or at the end. */
 	files_write(c->path, 0, MIB, 2);
 	staged_fail(&c->n->sf, -EIO);
 	while (c->s.ops->idle(&c->s))
@@ -366,7 +366,10 @@ static inline void flush_or_idle(struct cached *c, bool flush)
 			;
 }
 
-/* Others go on failing, and nobody flushes this file, or so many do that it is never idle. */
+/*
+ * A loss is announced again and again. The file is compared again only after a while, whether
+ * it is flushed all the time or never.
+ */
 static inline void what_is_told_again_is_compared_later(void **state)
 {
 	struct cached *c = cached_open("later");
@@ -392,13 +395,13 @@ static inline void what_is_told_again_is_compared_later(void **state)
 	cached_close(c);
 }
 
-/* Another file on the disk hears of a loss. */
+/* Another file on the disk learns of a loss. */
 static inline void staged_loses(void)
 {
 	staged_fail(&here->n->sf, -EIO);
 }
 
-/* The disk has lost all that this file had, and another one hears of it. */
+/* The disk loses all data of this file, and another file learns of a loss. */
 static inline void disk_loses_all(void)
 {
 	files_write(here->path, 0, MIB, 2);

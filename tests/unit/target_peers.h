@@ -23,16 +23,16 @@
 #define TARGET_PEERS_H
 
 #define SILENT_MS	2000
-#define PATIENCE_MS	30000	/* of real time, for what a worker does */
-#define QP_NUM		77	/* of the first queue pair */
+#define PATIENCE_MS	30000	/* real time that a worker may take */
+#define QP_NUM		77	/* number of the first queue pair */
 
-static atomic_llong ahead_ms;	/* of the real clock */
-static struct timespec frozen;	/* the real clock, for one that moves by ahead_ms alone */
-static uint64_t cpu_most;	/* ns of processor time that one turn has taken, at most */
-static atomic_int have;		/* queue pairs */
-static atomic_int made;		/* in all */
-static sem_t *hold;		/* what destroys queue pairs waits for it */
-static sem_t *make;		/* what makes them */
+static atomic_llong ahead_ms;	/* how far the daemon's clock is ahead */
+static struct timespec frozen;	/* if set, only ahead_ms moves the clock */
+static uint64_t cpu_most;	/* longest processor time of a turn, ns */
+static atomic_int have;		/* queue pairs that exist */
+static atomic_int made;		/* queue pairs made so far */
+static sem_t *hold;		/* destroying a queue pair waits for it */
+static sem_t *make;		/* making a queue pair waits for it */
 static struct peer *peers[PEERS];
 static unsigned int nr_peers;
 static struct rdma_cm_event events[16];
@@ -162,14 +162,14 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 
 #define REMOTE	(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* The last memory that was registered for peers, how much of that there is, what fails */
+/* Memory that was registered for peers: the last one, how many there are, what fails */
 static struct {
 	struct ibv_mr *mr;
 	uint64_t iova;
 	int access;
 	atomic_int nr;
 	bool fails;
-	int shut;	/* errno: no queue pair can be opened for it */
+	int shut;	/* errno: no queue pair is opened for peers */
 } lent;
 
 #undef ibv_reg_mr
@@ -229,7 +229,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp;
 }
 
-/* What a peer may do on a queue pair is in a field that nobody else needs. */
+/* The rights of a peer on a queue pair are kept in a field that is not used otherwise. */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	if (lent.shut && mask == (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS))
@@ -303,7 +303,7 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, siz
 	return 0;
 }
 
-static struct sockaddr_in6 bound;	/* the last IPv6 address that an id was bound to */
+static struct sockaddr_in6 bound;	/* last IPv6 address of rdma_bind_addr() */
 
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {
@@ -394,7 +394,7 @@ static void cpu_took(uint64_t from)
 	cpu_most = ns > cpu_most ? ns : cpu_most;
 }
 
-/* Lets the loop turn for a moment. */
+/* Runs the loop for a moment. */
 static void turn(void)
 {
 	static struct loop_timer timer = { .expired = stop };
@@ -490,7 +490,7 @@ static void say(struct peer *p, const void *msg, size_t len)
 	memcpy(s->ctrl.buf, msg, len);
 	session_completed(&s->cq, &wc);
 	cpu_took(from);
-	for (unsigned int i = 0; i < CTRL_SENDS; i++)	/* it has got what was sent */
+	for (unsigned int i = 0; i < CTRL_SENDS; i++)	/* the peer has got all that was sent */
 		ctrl_sent(&s->ctrl, i);
 }
 

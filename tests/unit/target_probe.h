@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the scenarios of target_probe.c are made of: one connection's life, step by
- * step. A step that goes another way than a scenario can expect ends the program.
+ * The steps of the scenarios of target_probe.c, from connecting to the end. A step with a
+ * result that no scenario expects ends the program.
  */
 #ifndef TARGET_PROBE_H
 #define TARGET_PROBE_H
@@ -19,7 +19,7 @@
 #include "wire/mac.h"
 
 #define BUF_BYTES	(1U << 16)
-#define ANSWER		2000	/* id of a receive that is for an answer */
+#define ANSWER		2000	/* id of a receive for an answer */
 
 struct queue {
 	struct rdma_cm_id *id;
@@ -38,8 +38,8 @@ struct probe {
 	struct queue ctrl, data[2 * RDMABLK_MAX_QUEUES];
 	unsigned int version;	/* 2 with --key */
 	unsigned int flip_type, flip_bit;	/* this bit of HELLO or PROOF is flipped */
-	uint32_t foreign_qpn;	/* what a join's MAC names another queue pair by */
-	uint32_t peer_qpn;	/* of the queue that was connected last */
+	uint32_t foreign_qpn;	/* foreign queue pair in a join's MAC */
+	uint32_t peer_qpn;	/* peer of the last connected queue */
 	struct rdmablk_cm_accept2 accept;
 	struct rdmablk_hello hello;
 	struct rdmablk_hello2 hello2;
@@ -51,7 +51,7 @@ struct probe {
 	unsigned int ended;	/* reason of the reject or CLOSE */
 	bool gone;		/* disconnected */
 	unsigned int ka;
-	jmp_buf *refused;	/* where to go on in the place of an end */
+	jmp_buf *refused;	/* where to go on instead of ending */
 };
 
 /* A scenario and its name. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file without a cache and this thread's part in it: commands are begun and ended, and
- * completions say what no file does on demand.
+ * An uncached file and this thread's engine for it. Commands begin and end, and completions
+ * have results that a file does not give on demand.
  */
 #ifndef TARGET_STAGED_H
 #define TARGET_STAGED_H
@@ -17,17 +17,17 @@
 
 static char dir[64];
 
-/* All that are opened here are on one. */
+/* The disk of all files that are opened here */
 static const uint8_t one_disk[RDMABLK_ID_LEN] = { 4, 5, 6 };
 
-/* A file and a thread's part in it. */
+/* A file, and a thread's engine for it */
 static struct place {
 	char path[96];
-	struct file file;		/* open */
-	struct staged_file sf;		/* the same */
-	struct staged_engine engine;	/* of the calling thread */
+	struct file file;		/* the open file */
+	struct staged_file sf;		/* the same file */
+	struct staged_engine engine;	/* engine of the calling thread */
 	char *memory;			/* registered as buffer 0 */
-	atomic_bool none;		/* cancels nothing */
+	atomic_bool none;		/* always false: nothing is cancelled */
 	bool open;
 } place;
 
@@ -101,8 +101,8 @@ static inline void make_engine(struct staged_engine *e, char **memory)
 }
 
 /*
- * @block of the export; @direct: as the file system likes, or never. If it is, the file is
- * taken for a device that makes durable what it is told to.
+ * Opens a file. @block: logical block of the export; @direct: direct I/O if the file system
+ * can, or never. With direct I/O the file is taken for a device that can write durably.
  */
 static inline void place_open(const char *in, uint64_t size, uint32_t block, bool direct)
 {
@@ -150,7 +150,7 @@ static bool keep_back, kept_back;
 static struct ring_source *kept_by;
 static int kept_res;
 
-/* The first completions say something else than they do, or are kept back. */
+/* The first completions get another result; after them, completions can be kept back. */
 static inline void fake_ready(struct ring_source *src, int res, unsigned int flags)
 {
 	readies++;
@@ -176,7 +176,7 @@ static inline void fake(struct ring_source *src, int res, int times)
 	readies = 0;
 }
 
-/* Those that are faked no more times, from here on; the first of them is there. */
+/* Keeps back completions after the faked ones, from now on, and waits for the first. */
 static inline void until_kept_back(void)
 {
 	keep_back = true;

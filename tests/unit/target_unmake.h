@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions on a fake device that refuses, or waits, when the test says so; for the tests of
- * how sessions end.
+ * Sessions on a fake device that refuses or waits when the test says so, for the tests of how
+ * sessions end
  */
 #ifndef TARGET_UNMAKE_H
 #define TARGET_UNMAKE_H
@@ -25,7 +25,7 @@
 #include "../../target/export/quota.h"
 #include "../../target/session/session.h"
 
-/* In the order in which a session lets go of them. */
+/* In the order in which a session destroys them */
 enum object {
 	QP,
 	MR,
@@ -37,24 +37,24 @@ enum object {
 
 static struct {
 	int have[OBJECTS];
-	int refuse[OBJECTS];	/* how many times the device will */
-	bool early;		/* something was destroyed before what it depends on */
-	struct ibv_qp *qp;	/* the last that was made */
+	int refuse[OBJECTS];	/* refusals of the device to come */
+	bool early;		/* something was destroyed too early */
+	struct ibv_qp *qp;	/* the last one made */
 	struct ibv_cq *cq;
-	uint64_t receive;	/* where it may receive */
-	void *stuck[16];	/* objects */
+	uint64_t receive;	/* address of the last receive */
+	void *stuck[16];	/* objects to be freed later */
 	unsigned int nr_stuck;
 	bool no_receive;
-	bool accepts;		/* connections come about */
+	bool accepts;		/* rdma_accept() succeeds */
 	bool full[OBJECTS];	/* the device makes no more of them */
 	bool gone;
-	bool in_loop;		/* a queue pair was made or destroyed there: may take long */
-	bool stop;		/* the loop, when a request has been answered */
+	bool in_loop;		/* the loop made or destroyed a queue pair, which may take long */
+	bool stop;		/* stop the loop after the next answer */
 	unsigned int rejects;
-	unsigned int reason;	/* of the last */
-	sem_t *hold;		/* what makes queue pairs waits for it */
-	sem_t begun;		/* and has said that it does */
-	enum ibv_qp_state state;	/* of the last queue pair */
+	unsigned int reason;	/* reason of the last reject */
+	sem_t *hold;		/* making a queue pair waits for it */
+	sem_t begun;		/* posted when that wait begins */
+	enum ibv_qp_state state;	/* state of the last queue pair */
 	unsigned int access;
 	pthread_t loop;
 } fake;
@@ -200,7 +200,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return 0;
 }
 
-/* librdmacm would modify a queue pair that it knows, in the loop, even after its end. */
+/* In the loop, librdmacm would modify a queue pair that it knows, even after its end. */
 int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
 	assert_null(id->qp);
@@ -281,7 +281,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Once: workers that have been stopped do not start again. */
+/* Called once: workers that were stopped do not start again. */
 static int begin(void **state)
 {
 	(void)state;
@@ -299,7 +299,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* What made the loop stop before may have come together with the end. */
+/* Waits for the end of all sessions. The loop may stop before it for another reason. */
 static void wait_gone(void)
 {
 	while (session_any())
@@ -314,7 +314,7 @@ static void wait_gone(void)
 	}
 }
 
-/* Until a request to connect is accepted or refused. */
+/* Runs the loop until a connection request is accepted or rejected. */
 static void wait_answered(void)
 {
 	fake.stop = true;
@@ -346,7 +346,7 @@ static struct session *session_make(struct export *export)
 	return s;
 }
 
-/* What the log says that the end of a session waits for. */
+/* Checks what the log says that the end of the session waits for. */
 static void assert_waits_for(struct session *s, const char *text)
 {
 	int file = memfd_create("log", MFD_CLOEXEC), was = dup(STDERR_FILENO);

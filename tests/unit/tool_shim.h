@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tool_shim.c and tool_shim_answers.c share. */
+/* Shared by tool_shim.c and tool_shim_answers.c */
 #ifndef TOOL_SHIM_H
 #define TOOL_SHIM_H
 
@@ -13,20 +13,20 @@
 #define PORTID	4711
 #define QUEUE	16
 
-/* One datagram, as the kernel sends it: mostly one message */
+/* One datagram of the kernel, usually one message */
 struct datagram {
 	__u64 bytes[2048];
 	size_t len;
-	int err;	/* instead */
+	int err;	/* error in place of it */
 };
 
 struct mnl_socket {
 	struct datagram queue[QUEUE];
-	unsigned int head;	/* to be received next */
+	unsigned int head;	/* next to be received */
 	unsigned int tail;	/* being written */
 	int fd;
 	int subscribed;
-	__u64 request[128];	/* the newest */
+	__u64 request[128];	/* the newest request */
 };
 
 extern struct mnl_socket *here;	/* the socket that is served */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the unit tests share: cmocka, random numbers that repeat, and a description
- * of a message by which every parser gets the same treatment.
+ * Shared by the unit tests: cmocka, repeatable random numbers, and a description of a message,
+ * by which each parser is tested in the same way.
  */
 #ifndef UNIT_H
 #define UNIT_H
@@ -39,8 +39,8 @@ static inline void unit_random_bytes(void *to, size_t len)
 
 /**
  * struct unit_range - bytes of a message
- * @first: offset
- * @len: how many
+ * @first: offset of the first byte
+ * @len: number of bytes
  */
 struct unit_range {
 	size_t first;
@@ -54,13 +54,13 @@ struct unit_range {
 
 /**
  * struct unit_msg - a message and its parser
- * @name: for failures
+ * @name: name for failures
  * @type: enum rdmablk_msg_type; 0: private data of rdma_cm
- * @size: bytes
- * @build: lays out one that is valid
- * @parse: 0 when it accepts
- * @any: whatever these bytes are, the message is valid
- * @some: some values of these bytes are valid, others are not
+ * @size: size in bytes
+ * @build: lays out a valid message
+ * @parse: returns 0 if it accepts the message
+ * @any: bytes that may have any value in a valid message
+ * @some: bytes of which some values are valid and others are not
  *
  * Any change of any other byte makes the message invalid.
  */
@@ -76,9 +76,9 @@ struct unit_msg {
 
 /**
  * struct unit_set - a change to a field of a message
- * @first: offset
- * @len: bytes of it, 1 to 8
- * @value: new value
+ * @first: offset of the field
+ * @len: size of the field, 1 to 8 bytes
+ * @value: new value of the field
  */
 struct unit_set {
 	size_t first;
@@ -93,8 +93,8 @@ struct unit_set {
 
 /**
  * struct unit_case - a valid message after some changes
- * @what: for failures
- * @want: what the parser says
+ * @what: name for failures
+ * @want: result of the parser
  * @set: the changes
  */
 struct unit_case {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's atomic accesses, with its memory order or a stronger one. Accesses without
- * an order there are relaxed here. ThreadSanitizer does not know fences, so a barrier is
- * an atomic operation on something of the thread's own.
+ * The kernel's atomic accesses, with its memory order or a stronger one. Accesses that have no
+ * order in the kernel are relaxed here. ThreadSanitizer does not know fences, so a barrier is
+ * an atomic operation on a variable of the thread's own.
  */
 #ifndef SHIM_LINUX_ATOMIC_H
 #define SHIM_LINUX_ATOMIC_H
@@ -16,8 +16,8 @@ struct shim_atomic_long {
 #define atomic_long_t	struct shim_atomic_long
 
 /*
- * Called before each access, so that a test decides who comes next; with NULL before
- * each full barrier.
+ * Called before each access, so that a test decides which task goes on; with NULL before each
+ * full barrier.
  */
 __attribute__((weak)) void (*shim_access)(const void *at);
 
@@ -27,7 +27,7 @@ static inline void shim_before(const void *at)
 		shim_access(at);
 }
 
-/* Stores, loads, both ways */
+/* Orders stores and loads. */
 static inline void smp_mb(void)
 {
 	static __thread int own;
@@ -36,13 +36,13 @@ static inline void smp_mb(void)
 	__atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
 }
 
-/* As strong as any, whatever the atomic operation before it was */
+/* A full barrier, whatever the order of the atomic operation before it */
 static inline void smp_mb__after_atomic(void)
 {
-	smp_mb();	/* for the caller's reason */
+	smp_mb();	/* the caller says why */
 }
 
-/* Loads; who stops here would not see anything new */
+/* Orders loads. It does not call shim_access(): a switch of tasks here would show nothing new. */
 static inline void smp_rmb(void)
 {
 	static __thread int own;
@@ -50,10 +50,10 @@ static inline void smp_rmb(void)
 	__atomic_fetch_add(&own, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Stores, in the same way */
+/* Orders stores, also without a call of shim_access(). */
 static inline void smp_wmb(void)
 {
-	smp_rmb();	/* is a full one */
+	smp_rmb();	/* is a full barrier */
 }
 
 #define READ_ONCE(x)							\
@@ -71,10 +71,10 @@ static inline void smp_wmb(void)
 				       __ATOMIC_SEQ_CST);		\
 	   old_; })
 
-/* All else before it; all else after it. */
+/* Orders all accesses before it. */
 #define smp_store_release(p, v)							\
 	({ shim_before(p); __atomic_store_n(p, v, __ATOMIC_RELEASE); })
-/* pairs with it */
+/* pairs with smp_store_release(), orders all accesses after it */
 #define smp_load_acquire(p)							\
 	({ shim_before(p); __atomic_load_n(p, __ATOMIC_ACQUIRE); })
 
@@ -91,7 +91,7 @@ static inline int atomic_read(const atomic_t *a)
 
 static inline int atomic_read_acquire(const atomic_t *a)
 {
-	return smp_load_acquire(&a->counter); /* is that */
+	return smp_load_acquire(&a->counter); /* the caller pairs it */
 }
 
 static inline void atomic_set(atomic_t *a, int v)

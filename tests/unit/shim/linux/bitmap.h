@@ -9,7 +9,7 @@
 #define BITMAP_FIRST_WORD_MASK(start)	(~0UL << ((start) & (BITS_PER_LONG - 1)))
 #define BITMAP_LAST_WORD_MASK(bits)	(~0UL >> (-(bits) & (BITS_PER_LONG - 1)))
 
-/* The first bit from @from on that is @want; @size if there is none. */
+/* The first bit from @from on that is @want; @size if there is none */
 static inline unsigned long shim_find(const unsigned long *map, unsigned long size,
 				      unsigned long from, bool want)
 {

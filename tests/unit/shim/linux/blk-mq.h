@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names only: what the tests compile has requests by pointer. */
+/* Names only: the tested files have requests by pointer. */
 #ifndef SHIM_LINUX_BLK_MQ_H
 #define SHIM_LINUX_BLK_MQ_H
 

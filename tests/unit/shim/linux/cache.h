@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where members lie is for the kernel to know. */
+/* The alignment of members does not matter here. */
 #ifndef SHIM_LINUX_CACHE_H
 #define SHIM_LINUX_CACHE_H
 

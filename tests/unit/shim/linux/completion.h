@@ -20,7 +20,7 @@ static inline void complete(struct completion *c)
 	c->done++;
 }
 
-/* The test's: the world goes on until it is done, or nothing happens any more. */
+/* The test defines it: the world goes on until @c is done, or nothing happens any more. */
 unsigned long wait_for_completion_timeout(struct completion *c, unsigned long timeout);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The key service. The tests that use keys are the service. */
+/* The key service. The tests that use keys implement it. */
 #ifndef SHIM_LINUX_KEY_H
 #define SHIM_LINUX_KEY_H
 
@@ -34,7 +34,7 @@ struct key_type {
 /**
  * struct key - a key or a keyring
  * @usage: references
- * @sem: of the key
+ * @sem: semaphore of the key
  */
 struct key {
 	int usage;

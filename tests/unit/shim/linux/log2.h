@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* unsigned long, as in the kernel: on a 32-bit machine it cuts */
+/* takes unsigned long, as in the kernel: a 32-bit machine cuts larger values */
 static inline bool is_power_of_2(unsigned long n)
 {
 	return n && !(n & (n - 1));

@@ -5,7 +5,7 @@
 #include <linux/spinlock.h>
 
 struct mutex {
-	spinlock_t lock;	/* itself; the first, see lockdep_assert_held() */
+	spinlock_t lock;	/* must be first, see lockdep_assert_held() */
 };
 
 #define mutex_init(m)		spin_lock_init(&(m)->lock)

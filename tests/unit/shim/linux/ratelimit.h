@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A test says what it makes of them. */
+/* A test that needs functions of this file defines them. */

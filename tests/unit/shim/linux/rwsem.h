@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests use of it is in linux/key.h. */
+/* The tests use what is in linux/key.h. */
 #ifndef SHIM_LINUX_RWSEM_H
 #define SHIM_LINUX_RWSEM_H
 

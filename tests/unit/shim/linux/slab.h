@@ -7,7 +7,7 @@
 
 #define GFP_KERNEL	0
 
-/* Allocations that succeed until one fails; negative: all do. */
+/* Allocations until one fails; negative: none does */
 __attribute__((weak)) int shim_allocations = -1;
 
 static inline void *kvcalloc(size_t n, size_t size, int flags)

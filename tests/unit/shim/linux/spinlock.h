@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One thread only: a lock that is taken twice would be a deadlock. */
+/* For one thread only: taking a lock twice would be a deadlock. */
 #ifndef SHIM_LINUX_SPINLOCK_H
 #define SHIM_LINUX_SPINLOCK_H
 
@@ -29,7 +29,7 @@ static inline void spin_unlock_bh(spinlock_t *lock)
 	lock->held = false;
 }
 
-/* Of a mutex, too. */
+/* Works for a mutex, too. */
 #define lockdep_assert_held(l)	\
 	assert(((const struct shim_spinlock *)(const void *)(l))->held)
 

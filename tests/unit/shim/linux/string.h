@@ -8,7 +8,7 @@
 static inline void memzero_explicit(void *to, size_t bytes)
 {
 	memset(to, 0, bytes);
-	/* The compiler must not think that it is not read again. */
+	/* The compiler must assume that the memory is read again. */
 	__asm__ volatile("" : : "r"(to) : "memory");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's types in userspace. The files of this directory stand in for those
- * that the pure files of kernel/ include, and hold no more than they use.
+ * The kernel's types in userspace. The files of this directory replace those that the pure
+ * files of kernel/ include, and have no more than these use.
  */
 #ifndef SHIM_LINUX_TYPES_H
 #define SHIM_LINUX_TYPES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests use of it they have themselves. */
+/* Tests that need this have definitions of their own. */
 #ifndef SHIM_LINUX_WAIT_BIT_H
 #define SHIM_LINUX_WAIT_BIT_H
 

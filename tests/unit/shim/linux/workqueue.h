@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A work that is queued waits until the test runs it. */
+/* A queued work runs when the test runs it. */
 #ifndef SHIM_LINUX_WORKQUEUE_H
 #define SHIM_LINUX_WORKQUEUE_H
 

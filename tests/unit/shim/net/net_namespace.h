@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests use of it they have themselves. */
+/* Tests that need this have definitions of their own. */
 #ifndef SHIM_NET_NET_NAMESPACE_H
 #define SHIM_NET_NET_NAMESPACE_H
 
