@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients of the daemon's socket that are not what they should be.
+"""Bad clients of the daemon's socket.
 
     control_abuse.py SOCKET [slow]
 
@@ -24,7 +24,7 @@ LIST = b'{"version":1,"command":"list"}\n'
 
 
 def connect():
-    """A connection that does not wait for ever."""
+    """A connection with a time limit."""
     sock = socket.socket(socket.AF_UNIX)
     sock.settimeout(60)
     sock.connect(PATH)
@@ -32,7 +32,7 @@ def connect():
 
 
 def lines(sock, count):
-    """So many lines; fewer when the daemon hangs up."""
+    """Reads so many lines; fewer when the daemon hangs up."""
     data = b''
     while data.count(b'\n') < count:
         try:
@@ -46,14 +46,14 @@ def lines(sock, count):
 
 
 def ask(text):
-    """The answer to one line, as an object."""
+    """Sends one line. Returns the answer as an object."""
     with connect() as sock:
         sock.sendall(text)
         return json.loads(lines(sock, 1)[0])
 
 
 def refused(text):
-    """A line that is not understood, on a connection that goes on."""
+    """A bad line gets an error, and the connection goes on."""
     with connect() as sock:
         sock.sendall(text + b'\n' + LIST)
         answers = [json.loads(line) for line in lines(sock, 2)]
@@ -62,7 +62,7 @@ def refused(text):
 
 
 def slow():
-    """A byte now and then is no line; an answer that nobody takes is not kept."""
+    """The daemon ends clients that send byte by byte, and clients that take no answers."""
     dribbling = {connect() for _ in range(CLIENTS // 2)}
     greedy = {connect() for _ in range(CLIENTS // 2)}
     for sock in dribbling | greedy:
@@ -105,7 +105,7 @@ def documented():
 
 
 def main():
-    """All of it."""
+    """All clients but the slow ones."""
     documented()
     for text in (b'', b'x', b'{', b'[]', b'1', b'null', b'{}', b'{"version":2,"command":"list"}',
                  b'{"version":1}', b'{"version":1,"command":"nothing"}',
