@@ -13,7 +13,7 @@ autoload -Uz compinit
 compinit -D -u
 zstyle ':completion:*' insert-tab false
 
-# Instead of showing the matches, keeps them, as the words that they would become.
+# Keeps the matches, as the words that they would become, instead of showing them.
 compadd()
 {
 	local -a hits

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For tests of tools/rdmablk with tool_shim.c in the module's place: runs it, and
-# compares output, requests and schemas. Counts in $passed and $failed.
+# For tests of tools/rdmablk with tool_shim.c in place of the module: runs the tool, and compares
+# output, requests and schemas. Counts in $passed and $failed.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 TOOL=${RDMABLK_TOOL:-$TOP/tools/rdmablk}
@@ -17,7 +17,7 @@ passed=0 failed=0 skipped=0
 	"$TOP/tests/unit/tool_shim.c" "$TOP/tests/unit/tool_shim_answers.c" \
 	-lmnl -ldl || exit 1
 
-# A sanitized tool wants its runtime first.
+# A sanitized tool needs its runtime preloaded first.
 preload=$(ldd "$TOOL" | sed -nE 's/.*libasan[^ ]* => ([^ ]+).*/\1/p'):$DIR/shim.so
 
 pass() { passed=$((passed + 1)); }
@@ -27,7 +27,7 @@ fail() {
 	echo "FAIL $*"
 }
 
-# A background job of a shell ignores SIGINT, and these tests may be part of one.
+# A shell starts background jobs with SIGINT ignored, and these tests may run in one.
 SIGNALS=(--default-signal=INT)
 
 # run [NAME=VALUE]... ARGUMENT...
@@ -46,7 +46,7 @@ run() {
 	status=$?
 }
 
-# expect STATUS OUTPUT ERROR, after run; patterns
+# expect STATUS OUTPUT ERROR, after run: OUTPUT and ERROR are patterns
 expect() {
 	local out err
 
@@ -63,7 +63,7 @@ expect() {
 	fi
 }
 
-# sent TEXT, after run: a request that was sent
+# sent TEXT, after run: the tool sent this request
 sent() {
 	if grep -qxF -- "$1" "$DIR/log"; then
 		pass
@@ -81,13 +81,13 @@ unsent() {
 	fi
 }
 
-# valid NAME: the output follows a schema, or python3-jsonschema is not there
+# valid NAME: the output follows a schema, or python3-jsonschema is missing
 valid() {
 	"$TOP/tests/lib/schema.py" "$TOP/Documentation/json/rdmablk-$1.schema.json" \
 		"$DIR/out" || [[ $? -eq 77 ]]
 }
 
-# schema NAME, after run: each line or the whole of the output is valid
+# schema NAME, after run: each line, or the output as a whole, is valid
 schema() {
 	if valid "$1"; then
 		pass
@@ -96,7 +96,7 @@ schema() {
 	fi
 }
 
-# json EXPRESSION, after run: true of the output, as 'o'
+# json EXPRESSION, after run: it is true of the output, which is 'o'
 json() {
 	if python3 -c "import json,sys; o=json.load(open(sys.argv[1])); assert $1" \
 			"$DIR/out" 2>/dev/null; then

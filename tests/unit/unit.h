@@ -60,7 +60,7 @@ struct unit_range {
  * @build: lays out a valid message
  * @parse: returns 0 if it accepts the message
  * @any: bytes that may have any value in a valid message
- * @some: bytes of which some values are valid and others are not
+ * @some: bytes with some valid and some invalid values
  *
  * Any change of any other byte makes the message invalid.
  */
