@@ -437,8 +437,8 @@ bool value_networks_ok(const char *text)
  */
 static bool in_list(const char *text, const struct in6_addr *ip, unsigned int most)
 {
-	const unsigned int least = IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0;
 	char *copy __cleanup_free = strdup(text), *rest = copy, *word;
+	const unsigned int least = IN6_IS_ADDR_V4MAPPED(ip) ? 96 : 0;
 	struct in6_addr net;
 	unsigned int bits;
 
