@@ -8,8 +8,8 @@
  * A flush must make durable all that had ended before it. A DISCARD, which the target's CPU
  * does, must come after all of that.
  */
-#ifndef FENCED_WORLD_H
-#define FENCED_WORLD_H
+#ifndef FENCE_WORLD_H
+#define FENCE_WORLD_H
 
 #include <linux/kernel.h>
 

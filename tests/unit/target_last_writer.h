@@ -3,8 +3,8 @@
  * Notes of the last writer of a file, and exports whose sessions get the right to write. All
  * files are in directories of target_files.h.
  */
-#ifndef TARGET_WRITERS_H
-#define TARGET_WRITERS_H
+#ifndef TARGET_LAST_WRITER_H
+#define TARGET_LAST_WRITER_H
 
 #include "../../target/base/loop.h"
 #include "../../target/base/util.h"

@@ -42,7 +42,7 @@ round_trip() {
 	disconnect
 	stop_target
 	expect 0 "$TARGET_STATUS" "the daemon's exit status"
-	same_as_file /tmp/after "$file"
+	same_as_file "$file" /tmp/after
 }
 
 load_module

@@ -192,7 +192,7 @@ for cache in none full; do
 	file_has $FILE 1024 3072 4
 	file_has $FILE 4096 3584 6
 	file_has $FILE 7680 512 7
-	same_as_file /tmp/after $FILE
+	same_as_file $FILE /tmp/after
 	serve_file $FILE,cache=$cache
 	wait_state live
 	end_well
