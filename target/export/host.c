@@ -113,6 +113,7 @@ static void release(struct host *h)
 {
 	config_host_free(h->cfg);
 	free(h->address);
+	h->address = NULL;
 }
 
 /**

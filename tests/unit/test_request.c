@@ -345,7 +345,7 @@ static void test_requeue(void **state)
 	(void)state;
 	hold();
 	rq[READ].pdu.held = false;
-	rq[WRITE].timeout = 600;	/* the timer has fired, and has set the limit of that time */
+	rq[WRITE].timeout = 600;	/* its timer has set the limit of an older time */
 	assert_int_equal(rdmablk_request_requeue_held(&set, 100), REQUESTS - 2);
 	for (int i = 0; i < REQUESTS; i++)
 		assert_int_equal(rq[i].requeued, i != COMPLETED && i != READ);
