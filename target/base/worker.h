@@ -50,7 +50,8 @@ TAILQ_HEAD(job_list, job);
  * @entry: in a list of the workers
  * @behind: later jobs of the same client; owned by the workers
  * @note: tells the loop that the job is done; owned by the workers
- * @client: address of the peer for which the job is done; zeroes: the daemon itself
+ * @client: for whom the job is done: the address of a peer, or for worker_add() any bytes that
+ *	differ between clients; zeroes: the daemon itself
  * @run: called in a worker thread; touches only memory that the owner has handed over
  * @done: called in the loop, after @run; may free the job. NULL, for worker_add() only: no
  *	call

@@ -304,10 +304,14 @@ static void slow_run(struct job *job)
 	slow_end(io, io->at < io->bytes && !ret ? RDMABLK_R_INTERNAL : file_reason(ret));
 }
 
-/* Gives a command to the thread for long commands. In the thread of @io. */
+/*
+ * Gives a command to the thread for long commands, in which the sessions of a shared export take
+ * turns: they differ in @cancel. In the thread of @io.
+ */
 static void slow_begin(struct staged_io *io)
 {
 	io->job = (struct job){ .run = slow_run };
+	memcpy(&io->job.client, &io->cancel, sizeof(io->cancel));
 	if (worker_add(&io->engine->file->slow, &io->job))
 		staged_finish(io, RDMABLK_R_NO_MEMORY);
 }
@@ -357,11 +361,15 @@ static void fua_end(struct staged_io *io, bool safe)
  * Data must not change while it is written to a disk with checksums, but a peer may WRITE
  * to its slot at any time. Writes to such a disk go through the page cache: the kernel
  * copies the data and writes the copy.
+ *
+ * If the file wants larger blocks than the export has, some writes have to go through the page
+ * cache, so all do. A direct write that ends while its page is dirty makes the kernel report a
+ * lost write: the next fdatasync fails with EIO, as if the disk had lost data of all exports.
  */
 static bool is_direct(const struct file *f, const struct staged_io *io, const char *buf,
 		      uint64_t offset, uint64_t bytes)
 {
-	if (io->op == RDMABLK_OP_WRITE && f->stable)
+	if (io->op == RDMABLK_OP_WRITE && (f->stable || f->align > f->logical_block))
 		return false;
 	return f->direct && file_aligned(f, buf, offset, bytes);
 }

@@ -226,7 +226,7 @@ static int regular_geometry(struct file *f, uint32_t block)
 	f->logical_block = block ?: DEFAULT_BLOCK;
 	file_direct_align(f);
 	if (f->direct && f->align > f->logical_block)
-		log_warn("export %s: direct I/O on %s wants blocks of %u bytes; smaller requests go through the page cache",
+		log_warn("export %s: direct I/O on %s wants blocks of %u bytes; the export uses the page cache, too",
 			 f->name, f->path, f->align);
 	f->physical_block = f->unit > f->align ? f->unit : f->align;
 	if (!f->read_only)

@@ -6,6 +6,7 @@ WORKER = "target/base/worker.c"
 THREAD = "target/base/thread.c"
 LIST = "target/session/session_list.c"
 QUOTA = "target/export/quota.c"
+STAGED_IO = "target/staged/staged_io.c"
 LISTENER = "target/session/listener.c"
 OPEN = "target/session/session_open.c"
 LOG = "target/base/log.c"
@@ -202,4 +203,6 @@ MUTANTS = [
      "\twhile (left < last && left->place && left->place != b->place)\n",
      "\twhile (left < last && left->place && !b->place)\n"),
     ("a number is said for ever", "target_log_test", LOG, "\tleft->nr = 0;\n", ""),
+    ("a session has the thread for long commands to itself", "target_staged_test", STAGED_IO,
+     "\tmemcpy(&io->job.client, &io->cancel, sizeof(io->cancel));\n", ""),
 ]

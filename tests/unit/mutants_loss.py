@@ -356,4 +356,6 @@ MUTANTS = [
     ("a second error hides what a file lacks", "target_admin_test", STEP,
      "\t\tadmin_say(\"%s; and %s\", step.closed_why, why);\n",
      "\t\tadmin_say(\"%s\", why);\n"),
+    ("direct and buffered writes are mixed", "target_staged_test", "target/staged/staged_io.c",
+     "(f->stable || f->align > f->logical_block)", "f->stable"),
 ]

@@ -34,11 +34,17 @@ static struct place {
 struct command {
 	struct staged_io io;
 	bool done;
+	unsigned int nr;		/* in the order in which commands have ended */
 };
+
+static unsigned int ended;		/* number of commands */
 
 static inline void done(struct staged_io *io)
 {
-	container_of(io, struct command, io)->done = true;
+	struct command *c = container_of(io, struct command, io);
+
+	c->done = true;
+	c->nr = __atomic_add_fetch(&ended, 1, __ATOMIC_RELAXED);
 }
 
 static inline void begin_on(struct staged_engine *e, struct command *c, uint16_t op, char *buf,

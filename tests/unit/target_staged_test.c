@@ -108,6 +108,28 @@ static void a_disk_with_checksums_gets_a_copy(void **state)
 	place_close();
 }
 
+/*
+ * If some writes to a page are direct and others are not, the kernel may report a lost write. So
+ * the writes of an export whose blocks are smaller than those of direct I/O are all buffered.
+ */
+static void writes_are_not_mixed(void **state)
+{
+	(void)state;
+	place_open(dir, 4U << 20, 512, true);
+	if (!place.file.direct)
+		skip();
+	place.file.stable = false;
+	place.file.align = BLOCK;
+	pattern(place.memory, BLOCK, 1);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_true(in_page_cache());
+	/* a READ is direct where it can be, and finds what was written */
+	assert_int_equal(run(RDMABLK_OP_READ, 8U << 20, 0, BLOCK), RDMABLK_OK);
+	assert_memory_equal(place.memory + (8U << 20), place.memory, BLOCK);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	place_close();
+}
+
 static void more_than_a_ring_takes(void **state)
 {
 	struct command *c = calloc(MANY, sizeof(*c));
@@ -544,6 +566,24 @@ static void nobody_waits_for_it(void **state)
 	place_close();
 }
 
+/* One session has begun four long commands; another one waits for one of them, not for all. */
+static void sessions_take_turns(void **state)
+{
+	static const atomic_bool others;	/* the flag of another session */
+	struct command c[4] = { 0 }, other = { .io.cancel = &others };
+
+	(void)state;
+	place_open(dir, 1ULL << 30, BLOCK, false);
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
+		begin(&c[i], RDMABLK_OP_WRITE_ZEROES, 0, 0, 1ULL << 30);
+	begin(&other, RDMABLK_OP_WRITE_ZEROES, 0, 0, BLOCK);
+	assert_int_equal(end(&other), RDMABLK_OK);
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
+		assert_int_equal(end(&c[i]), RDMABLK_OK);
+	assert_true(other.nr < c[2].nr && other.nr < c[3].nr);
+	place_close();
+}
+
 /*
  * Threads
  */
@@ -652,6 +692,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(written_is_read),
 		cmocka_unit_test(a_disk_with_checksums_gets_a_copy),
+		cmocka_unit_test(writes_are_not_mixed),
 		cmocka_unit_test(more_than_a_ring_takes),
 		cmocka_unit_test(short_transfers_go_on),
 		cmocka_unit_test(what_shall_come_again_does),
@@ -665,6 +706,7 @@ int main(void)
 		cmocka_unit_test(a_full_file_system),
 		cmocka_unit_test(discard_and_zero),
 		cmocka_unit_test(nobody_waits_for_it),
+		cmocka_unit_test(sessions_take_turns),
 		cmocka_unit_test(threads_flush_together),
 		cmocka_unit_test(engines_share_a_file),
 	};

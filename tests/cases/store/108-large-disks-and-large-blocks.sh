@@ -173,7 +173,7 @@ mount "$LOOP" $DISK
 truncate -s 16M $FILE
 for cache in none full; do
 	serve_file $FILE,cache=$cache
-	expect_log "$FILE wants blocks of 4096 bytes; smaller requests go through the page cache"
+	expect_log "$FILE wants blocks of 4096 bytes; the export uses the page cache, too"
 	connect
 	open_disk
 	expect 512 "$(blockdev --getss $DEV)" "blockdev --getss"
