@@ -84,12 +84,16 @@ expect 1 "$(sed -nE 's/^rdmablk_target_refused_total\{what="login",.*\} //p' /tm
 	"the refused logins"
 
 # The session is over, and with it nothing that the export has done.
+one_has_ended() {
+	"$RDMABLK" target metrics >/tmp/target
+	[[ $(figure target 'rdmablk_target_sessions_ended_total') == 1 ]]
+}
 "$RDMABLK" disconnect rdmablk1
-"$RDMABLK" target metrics >/tmp/target
+# The daemon counts a session when it has destroyed what the session had.
+wait_until "$PATIENCE" one_has_ended || fail "the session has not ended"
 shows target 'rdmablk_target_export_command_bytes_total{export="disk1",operation="write"}' \
 	$((commands + (1 << 20)))
 more target 'rdmablk_target_export_flush_duration_seconds_count{export="disk1"}' "$flushes"
-shows target 'rdmablk_target_sessions_ended_total' 1
 
 stop_target KILL
 wait_state recovering

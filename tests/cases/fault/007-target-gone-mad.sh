@@ -129,11 +129,11 @@ start_bad_target "${MODES[@]}"
 load_module
 connect
 start_load 0 --rate_iops=20
-tmo=1
 for ((i = 0; i < ${#MODES[@]}; i++)); do
 	echo "${MODES[i]}"
-	# A target that is merely slow is not to be taken for a dead one.
-	[[ -n ${REASONS[i]} && ! ${READS[i]} ]] || tmo=3
+	# Only a silent target is to count as dead, not one that is merely slow.
+	tmo=$((3 * SLOWNESS))
+	[[ ${REASONS[i]} != "$silent" ]] || tmo=1
 	if ! "$RDMABLK" connect --dev-loss-tmo 0 --keep-alive-tmo $tmo \
 		"$TARGET_ADDR:$((BAD_PORT + i))/x" \
 		>/tmp/connect 2>&1; then

@@ -73,7 +73,7 @@ captured() {
 }
 
 connect_with_key() {
-	expect $DEV "$("$RDMABLK" connect --key default --dev-loss-tmo off --keep-alive-tmo 2 \
+	expect $DEV "$("$RDMABLK" connect --key default --dev-loss-tmo off --keep-alive-tmo $((5 * SLOWNESS)) \
 		--reconnect-delay 1 "$TARGET_ADDR/disk0")" "the disk"
 }
 

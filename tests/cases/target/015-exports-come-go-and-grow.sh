@@ -133,7 +133,7 @@ attach 3 late
 dd if=/tmp/before of=/dev/rdmablk3 bs=1M oflag=direct status=none
 refused 'export late is in use by 1 session' remove late
 target remove --force late
-dmesg_has 'rdmablk3 .*: export is about to be removed, in [0-9]+ ms' ||
+wait_until "$PATIENCE" dmesg_has 'rdmablk3 .*: export is about to be removed, in [0-9]+ ms' ||
 	fail "the disk was not told why"
 wait_until "$PATIENCE" dmesg_has 'rdmablk3 .*: connection lost: export was removed' ||
 	fail "the disk does not say why"
