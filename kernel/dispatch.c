@@ -10,6 +10,7 @@
  * request.c ends requests.
  */
 #include <linux/blk-mq.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include "compat.h"
 #include "onesided.h"
@@ -411,16 +412,28 @@ static int rdmablk_dispatch_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
  * rdmablk_io_tmo_hurry() has left it less time. A command has had its io_tmo, or has no limit;
  * see io_tmo.c. The device owns the request until the queue pairs are drained. On a polled
  * queue the request may have completed without a task that polls, so this function polls first.
+ *
+ * A command that stands in a line is not sent yet. The commands before it have timers of their
+ * own, and its time begins when it is sent.
+ *
+ * A request that was held may be sent again while this function runs. It is no longer held by
+ * then, but either not in flight yet, or its deadline is a new one: hence the order of the reads.
  */
 static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
 {
 	struct rdmablk_path *path = rq->q->queuedata;
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
+	bool waits;
 
 	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
+	waits = !READ_ONCE(path->live) || READ_ONCE(req->held) || READ_ONCE(req->fence.waits);
+	/* @held is cleared before blk_mq_start_request() sets the state, */
+	smp_rmb();
 	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
 		return BLK_EH_DONE;
-	if (READ_ONCE(path->live) && !READ_ONCE(req->held))
+	/* and the state is set after the deadline. */
+	smp_rmb();
+	if (!waits && !time_before(jiffies, READ_ONCE(rq->deadline)))
 		path->timed_out(path, rdmablk_request_is_command(rq));
 	return BLK_EH_RESET_TIMER;
 }

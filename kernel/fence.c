@@ -172,6 +172,13 @@ static void rdmablk_fence_pick(struct rdmablk_fence *f, bool commands)
 	}
 }
 
+/* Appends a command to a line of its hardware queue, where it waits for a tag. */
+static void rdmablk_fence_line_up(struct rdmablk_fence_op *op, u8 line)
+{
+	list_move_tail(&op->node, &op->hwq->line[line]);
+	WRITE_ONCE(op->waits, true);
+}
+
 /* Takes the queued ops that need not wait. Return: whether a round begins with them. */
 static bool rdmablk_fence_take(struct rdmablk_fence *f, bool *commands, bool *flush)
 {
@@ -182,9 +189,9 @@ static bool rdmablk_fence_take(struct rdmablk_fence *f, bool *commands, bool *fl
 	spin_lock_bh(&f->lock);
 	list_for_each_entry_safe(op, next, &f->queued, node) {
 		if (op->kind == RDMABLK_FENCE_FUA) {
-			list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_FUA]);
+			rdmablk_fence_line_up(op, RDMABLK_LINE_FUA);
 		} else if (op->kind == RDMABLK_FENCE_ALONE) {
-			list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_SLOW]);
+			rdmablk_fence_line_up(op, RDMABLK_LINE_SLOW);
 		} else if (f->fencing) {
 			continue;
 		} else if (op->kind == RDMABLK_FENCE_COMMAND) {
@@ -240,7 +247,7 @@ static void rdmablk_fence_round(struct rdmablk_fence *f)
 	f->fencing = false;
 	f->shipping |= f->with_flush;
 	list_for_each_entry_safe(op, next, &f->round, node)
-		list_move_tail(&op->node, &op->hwq->line[RDMABLK_LINE_SLOW]);
+		rdmablk_fence_line_up(op, RDMABLK_LINE_SLOW);
 }
 
 /*
@@ -279,6 +286,7 @@ static void rdmablk_fence_serve_line(struct rdmablk_hwq *hwq, u8 line)
 		}
 		/* The op may end, and be queued again, before the upcall returns. */
 		list_del_init(&op->node);
+		WRITE_ONCE(op->waits, false);
 		op->send(op, cmd);
 	}
 }
@@ -534,8 +542,10 @@ static void rdmablk_fence_forget(struct list_head *list)
 {
 	struct rdmablk_fence_op *op, *next;
 
-	list_for_each_entry_safe(op, next, list, node)
+	list_for_each_entry_safe(op, next, list, node) {
 		list_del_init(&op->node);
+		WRITE_ONCE(op->waits, false);
+	}
 }
 
 static void rdmablk_fence_forget_lines(struct rdmablk_path *path)

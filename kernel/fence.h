@@ -56,6 +56,7 @@ enum rdmablk_fence_line {
  * @done: upcall of a flush, or after rdmablk_fence_end(), in a work; @status is an enum
  *	rdmablk_reason. Not called when the connection is lost first
  * @status: argument for @done
+ * @waits: the command stands in a line; the fence work writes it, others read it
  */
 struct rdmablk_fence_op {
 	struct list_head node;
@@ -64,6 +65,7 @@ struct rdmablk_fence_op {
 	void (*send)(struct rdmablk_fence_op *op, struct rdmablk_cmd_tag *cmd);
 	void (*done)(struct rdmablk_fence_op *op, u8 status);
 	u8 status;
+	bool waits;
 };
 
 /**

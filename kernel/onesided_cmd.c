@@ -123,6 +123,7 @@ static void rdmablk_request_send_command(struct rdmablk_fence_op *op,
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
 	else
 		rdmablk_request_command(rq, cmd, code, flags);
+	rdmablk_request_restart(rq);
 	rdmablk_cmdq_send(cmd);
 }
 

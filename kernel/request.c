@@ -240,6 +240,17 @@ void rdmablk_request_cleanup(struct request *rq)
 }
 
 /**
+ * rdmablk_request_restart() - let the time of a command begin when it is sent
+ * @rq: started request that has waited for a tag
+ *
+ * The block layer's timer may fire earlier. It then finds the new deadline.
+ */
+void rdmablk_request_restart(struct request *rq)
+{
+	WRITE_ONCE(rq->deadline, jiffies + rq->timeout);
+}
+
+/**
  * rdmablk_request_is_command() - whether a request waits for the daemon
  * @rq: started request
  *

@@ -223,6 +223,7 @@ static void rdmablk_staged_send_slow(struct rdmablk_fence_op *op,
 
 	req->cmd = cmd;
 	rdmablk_staged_command(rq, code, flags, rdmablk_request_start(rq), 0);
+	rdmablk_request_restart(rq);
 	rdmablk_cmdq_send(cmd);
 }
 

@@ -409,9 +409,9 @@ MUTANTS = [
     ("a request that was not polled for breaks the connection", "test_dispatch", DISPATCH,
      "\trdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);\n", ""),
     ("a request that is held breaks the connection", "test_dispatch", DISPATCH,
-     "\tif (READ_ONCE(path->live) && !READ_ONCE(req->held))\n", "\tif (READ_ONCE(path->live))\n"),
+     " || READ_ONCE(req->held) ||", " ||"),
     ("a connection that is down is broken", "test_dispatch", DISPATCH,
-     "\tif (READ_ONCE(path->live) && !READ_ONCE(req->held))\n", "\tif (!READ_ONCE(req->held))\n"),
+     "!READ_ONCE(path->live) || READ_ONCE(req->held)", "READ_ONCE(req->held)"),
     # --- the time that a request has
     ("a new time counts from now", "test_request", REQUEST,
      "\tdeadline = rq->deadline - rq->timeout + tmo;\n", "\tdeadline = jiffies + tmo;\n"),

@@ -64,6 +64,7 @@ struct request {
 	unsigned int cmd_flags, bytes;
 	enum state state;
 	bool mapped, entered, idle;
+	unsigned long deadline;
 	struct rdmablk_request pdu;
 };
 
@@ -101,6 +102,9 @@ struct blk_mq_ops {
 
 #define SLOTS		4
 #define REQUESTS	4
+
+static unsigned long jiffies = 1000;
+#define time_before(a, b)	((long)((a) - (b)) < 0)
 
 static struct rdmablk_path path;
 static struct rdmablk_hwq hwqs[2];
@@ -787,6 +791,31 @@ static void test_timeout_of_what_is_held(void **state)
 	assert_int_equal(timeouts, 0);
 }
 
+/* A command that waits for a tag was not sent: the target has not had the time yet. */
+static void test_timeout_of_what_waits_for_a_tag(void **state)
+{
+	(void)state;
+	rq[0].pdu.fence.waits = true;
+	assert_int_equal(rdmablk_dispatch_ops.timeout(&rq[0]), BLK_EH_RESET_TIMER);
+	assert_int_equal(timeouts, 0);
+	rq[0].pdu.fence.waits = false;
+	assert_int_equal(rdmablk_dispatch_ops.timeout(&rq[0]), BLK_EH_RESET_TIMER);
+	assert_int_equal(timeouts, 1);
+}
+
+/* The timer has found an older deadline: the request was sent meanwhile, again or at last. */
+static void test_timeout_of_what_was_sent_meanwhile(void **state)
+{
+	(void)state;
+	rq[0].deadline = jiffies + 1;
+	assert_int_equal(rdmablk_dispatch_ops.timeout(&rq[0]), BLK_EH_RESET_TIMER);
+	assert_int_equal(timeouts, 0);
+	rq[0].deadline = jiffies;
+	assert_int_equal(rdmablk_dispatch_ops.timeout(&rq[0]), BLK_EH_RESET_TIMER);
+	assert_int_equal(timeouts, 1);
+	rq[0].deadline = 0;
+}
+
 static void test_map_queues(void **state)
 {
 	struct blk_mq_tag_set set = { .driver_data = &path, .nr_hw_queues = 6, .nr_maps = 3 };
@@ -830,6 +859,8 @@ int main(void)
 		TEST(test_no_batch),
 		TEST(test_timeout),
 		TEST(test_timeout_of_what_has_ended),
+		TEST(test_timeout_of_what_waits_for_a_tag),
+		TEST(test_timeout_of_what_was_sent_meanwhile),
 		TEST(test_timeout_of_what_is_held),
 		TEST(test_map_queues),
 	};

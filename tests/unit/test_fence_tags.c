@@ -8,12 +8,18 @@
 /* 100 slow commands of one queue do not end, fenced or not. Other commands still get tags. */
 static void test_slow_commands_leave_tags(void **state)
 {
+	unsigned int waiting = 0;
+
 	(void)state;
 	no_hurry = true;
 	for (int i = 0; i < 100; i++)
 		op_new(i < 50 ? RDMABLK_FENCE_ALONE : RDMABLK_FENCE_COMMAND, 0);
 	settle();
 	assert_int_equal(queue[0].nr_sent, TAGS / 2);
+	/* Their timers must not end the connection before they are sent. */
+	for (int i = 0; i < 100; i++)
+		waiting += op[i].op.waits;
+	assert_int_equal(waiting, 100 - TAGS / 2);
 	for (int i = 0; i < 20; i++)
 		op_new(RDMABLK_FENCE_FUA, 0);
 	write_done(1, 1);

@@ -42,7 +42,7 @@ static struct request_queue queue = { .queuedata = &path };
 static struct request rq;
 static struct rdmablk_cmd_tag tag;
 static bool tags_left;
-static unsigned int ended, marked, put, sent;
+static unsigned int ended, marked, put, sent, restarted;
 static int how;
 static u16 op_sent;
 
@@ -60,6 +60,12 @@ static void rdmablk_onesided_unmap(struct rdmablk_path *of, struct request *mapp
 {
 	(void)of;
 	mapped->pdu.nr_sge = 0;
+}
+
+void rdmablk_request_restart(struct request *of)
+{
+	assert_ptr_equal(of, &rq);
+	restarted++;
 }
 
 struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
@@ -145,6 +151,7 @@ static int setup(void **state)
 	marked = 0;
 	put = 0;
 	sent = 0;
+	restarted = 0;
 	how = -1;
 	return 0;
 }
@@ -215,6 +222,7 @@ static void test_no_tag(void **state)
 	assert_int_equal(rq.pdu.fence.kind, RDMABLK_FENCE_FUA);
 	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	assert_int_equal(sent, 1);
+	assert_int_equal(restarted, 1);
 	assert_int_equal(op_sent, RDMABLK_OP_FLUSH);
 	/* A write does not overtake those that wait for a tag. */
 	tags_left = true;

@@ -464,6 +464,16 @@ static void test_rearm(void **state)
 	rearms(30, ~0U, 30);
 }
 
+/* The time of a command that has waited for a tag begins when it is sent. */
+static void test_restart(void **state)
+{
+	(void)state;
+	rq[READ].timeout = 600;
+	rq[READ].deadline = jiffies + 1;
+	rdmablk_request_restart(&rq[READ]);
+	assert_int_equal(rq[READ].deadline, jiffies + 600);
+}
+
 /* A write whose FLUSH waits for a tag waits for the daemon, too. */
 static void test_is_command(void **state)
 {
@@ -512,6 +522,7 @@ int main(void)
 		TEST(test_connections_that_do_not_last),
 		TEST(test_counted_holds),
 		TEST(test_rearm),
+		TEST(test_restart),
 		TEST(test_is_command),
 		TEST(test_refuse),
 	};

@@ -84,7 +84,7 @@ static struct {
 } command;
 static enum { DATA, COMMAND, IMPLIED, FETCH } batch[4];
 static unsigned int nr_batch, posted;
-static bool sent;
+static bool sent, restarted;
 
 static unsigned int blk_rq_bytes(const struct request *of)
 {
@@ -216,6 +216,13 @@ void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 	assert_true(hwq.write.lock.held);
 	assert_false(cmd->implied);
 	add(COMMAND);
+}
+
+void rdmablk_request_restart(struct request *of)
+{
+	assert_ptr_equal(of, &rq);
+	assert_false(sent);
+	restarted = true;
 }
 
 void rdmablk_cmdq_send(struct rdmablk_cmd_tag *cmd)
@@ -568,8 +575,9 @@ static void test_slow(void **state)
 		assert_int_equal(rq.pdu.fence.kind, RDMABLK_FENCE_ALONE);
 		assert_ptr_equal(rq.pdu.fence.hwq, &hwq);
 		assert_int_equal(rq.timeout, path.slow_tmo);
+		restarted = false;
 		rq.pdu.fence.send(&rq.pdu.fence, &tag);
-		assert_true(sent);
+		assert_true(sent && restarted);
 		assert_int_equal(command.op, c[i].code);
 		assert_int_equal(command.offset, rq.pos);
 		assert_int_equal(command.bytes, rq.bytes);
