@@ -6,8 +6,8 @@
 # Without such words on the command line it does nothing. It waits for a target that is not
 # there yet for as long as the configuration says. The hook copies the keys, and the modules
 # that a login loads on demand. It refuses to copy keys into an initramfs that other users could
-# read. This case imitates initramfs-tools; tests/packages makes a real initramfs, and boots
-# from it.
+# read, and a kernel without the module. This case imitates initramfs-tools; tests/packages makes
+# a real initramfs, and boots from it.
 #
 # kernels: 6.12
 
@@ -101,6 +101,8 @@ done
 [[ -s /run/initramfs/etc/rdmablk/keys/web1.key ]] || fail 'no key'
 expect '' "$(find /run/initramfs/etc/rdmablk/keys -perm /077)" 'what others may read'
 mkdir /run/bin
-ln -s /bin/{sh,cp,mkdir,chmod} /usr/sbin/rdmablk /run/bin
+ln -s /bin/{sh,cp,mkdir,chmod} /sbin/modprobe /usr/sbin/rdmablk /run/bin
 run_expect 1 'E: rdmablk: RDMABLK_RXE=y needs the program rdma \(package iproute2\)' \
 	hook 077 /run/bin
+rm /etc/modprobe.d/rdmablk.conf
+run_expect 1 'E: rdmablk: kernel .* has no module rdmablk' hook 077
