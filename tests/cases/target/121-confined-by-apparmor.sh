@@ -5,7 +5,8 @@
 # kept arena, and files with and without a cache, comes back after kill -9, writes an audit log,
 # and obeys "rdmablk target". The profile denies it nothing that it needs. A file in a place
 # that the profile does not name is refused; it is served when the local part of the profile
-# names it. The command of --run is not confined, and rdmablk-demo works.
+# names it. The command of --run is not confined, and gets the SIGTERM that the daemon gets.
+# rdmablk-demo works.
 #
 # cmdline: apparmor=1 security=apparmor
 # timeout: 600
@@ -67,6 +68,13 @@ load_module
 run_expect 7 '' unconfined 'cat /proc/$$/attr/current >/root/run; exit 7'
 expect unconfined "$(</root/run)" 'the profile of the command'
 run_expect 127 'status 127: a program that it names was not found' unconfined /opt/nothing
+start_target --insecure --listen "$TARGET_ADDR" --export run,memory,size=1M --run \
+	'trap "echo told >/root/told; exit 7" TERM; touch /root/begun; while :; do sleep 0.1; done'
+confined
+wait_until "$PATIENCE" test -e /root/begun || fail 'the command does not begin'
+stop_target
+expect 7 "$TARGET_STATUS" 'the status of the command that a SIGTERM ends'
+expect told "$(</root/told)" 'what the command wrote then'
 run_expect 0 '== 8 MiB are what they were' \
 	"$RDMABLK_TOP/tools/demo/rdmablk-demo" --address "$TARGET_ADDR" --size 8
 
