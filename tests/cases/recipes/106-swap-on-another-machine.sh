@@ -3,7 +3,8 @@
 #
 # Documentation/recipes/swap.rst: a group of programs uses more memory than it may have. Part of
 # the rest is in zswap, part on the disk. The daemon is killed, and later started again with its
-# arena: no program is killed, and each page has its contents.
+# arena: no program is killed, and each page has its contents. The service for the boot activates
+# the swap space, and ends it.
 #
 # kernels: 6.12
 # timeout: 600
@@ -15,6 +16,7 @@ source "$RDMABLK_TOP/tests/cases/fault/pressed.sh"
 require mkswap swapon
 
 GROUP=/sys/fs/cgroup/batch
+UNIT=/etc/systemd/system/swap0.service
 
 # stat_of KEY: prints a value of the group's memory.stat
 stat_of() {
@@ -25,10 +27,29 @@ waits_for_swap() {
 	grep -q '^State:.D' "/proc/$PRESSED/status"
 }
 
+# service KEY: runs the commands that the unit of the service has for KEY
+service() {
+	local command
+
+	while read -r command; do
+		$command || fail "$command"
+	done < <(sed -n "s/^$1=//p" $UNIT)
+}
+
+# No systemd runs here.
+systemctl() {
+	[[ $* == 'enable swap0' ]] || fail "systemctl $*"
+	expect rdmablk@swap0.service "$(sed -n 's/^Requires=//p' $UNIT)" "what the service needs"
+	rdmablk up swap0
+	service ExecStartPre
+	service ExecStart
+}
+
 [[ -d /sys/module/zswap ]] || skip "no zswap"
 machines 1
 target_start 1
-recipe swap s/64G/96M/ s/=4G/=32M/ 's/echo 4G/echo 32M/' 's/echo 1G/echo 128K/'
+recipe swap s/64G/96M/ s/=4G/=32M/ 's/echo 4G/echo 32M/' 's/echo 1G/echo 128K/' \
+	"s,/dev/disk/by-id/rdmablk-UUID,$DEV,"
 follow 'an arena outlives the daemon'
 load_module
 follow 'On the host::'
@@ -62,6 +83,13 @@ expect 0 "$(awk '/^oom_kill / { print $2 }' /proc/vmstat)" "processes killed for
 still_live
 swapoff $DEV
 disconnect
+
+mkdir -p /etc/rdmablk
+follow 'activates the swap space'
+grep -q '^/dev/rdmablk0 .*[[:space:]]10$' /proc/swaps || fail "$(</proc/swaps)"
+service ExecStop
+! grep -q '^/dev/rdmablk0 ' /proc/swaps || fail "$(</proc/swaps)"
+rdmablk down swap0
 stop_target
 unload_module
 recipe_end
