@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The script of the initramfs connects the disks that the kernel's command line names. It takes
-# the key from beside the configuration, and makes a Soft-RoCE device once the network is up.
-# Without such words on the command line it does nothing. It waits for a target that is not
-# there yet for as long as the configuration says. The hook copies the keys, and the modules
-# that a login loads on demand. It refuses to copy keys into an initramfs that other users could
-# read, and a kernel without the module. This case imitates initramfs-tools; tests/packages makes
-# a real initramfs, and boots from it.
+# the key from beside the configuration, loads ib_ipoib before it brings up the network, and makes
+# a Soft-RoCE device then. Without such words on the command line it does nothing. It waits for a
+# target that is not there yet for as long as the configuration says. The hook copies the keys, and
+# the modules that a login loads on demand. It refuses to copy keys into an initramfs that other
+# users could read, and a kernel without the module. This case imitates initramfs-tools;
+# tests/packages makes a real initramfs, and boots from it.
 #
 # kernels: 6.12
 
@@ -32,6 +32,8 @@ serve() {
 mkdir -p /scripts /etc/rdmablk/keys
 cat >/scripts/functions <<END
 configure_networking() {
+	! modinfo ib_ipoib >/run/modinfo 2>&1 || [ -d /sys/module/ib_ipoib ] ||
+		log_failure_msg 'no network over InfiniBand'
 	ip link add $LINK type dummy
 	ip link set $LINK mtu 9000 up
 	ip address add $ADDRESS/32 dev $LINK
