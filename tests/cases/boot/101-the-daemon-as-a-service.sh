@@ -33,7 +33,8 @@ drop_in() {
 	mkdir -p $dir
 	commands_of "$RDMABLK_TOP/Documentation/admin-guide.rst" 'systemctl edit rdmablkd' |
 		sed "s,=/dev/[^ ]*,=$LOOP," >$dir/override.conf
-	for line in ReadWritePaths=/srv/disks "DeviceAllow=$LOOP rw" SupplementaryGroups=disk; do
+	for line in RequiresMountsFor=/srv/disks ReadWritePaths=/srv/disks "DeviceAllow=$LOOP rw" \
+		SupplementaryGroups=disk; do
 		grep -qx "$line" $dir/override.conf ||
 			fail "no $line in the guide's drop-in: $(cat $dir/override.conf)"
 	done
