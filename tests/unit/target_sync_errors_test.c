@@ -19,32 +19,34 @@
 
 typedef uint8_t epoch_t[16];
 
-/* write() replaces that of libc: a write to descriptor @hangs waits until @hangs changes. */
-static atomic_int hangs = -1;
-static atomic_int hanging;	/* number of writes that wait */
+/*
+ * write() replaces that of libc: a write to the file @hung waits while @hangs is set. The file is
+ * known by its inode, because an exit may leave its old descriptor open.
+ */
+static struct stat hung;
+static atomic_bool hangs;
+static atomic_int hanging;	/* number of writes that wait, or go on and have not ended */
 
 ssize_t write(int fd, const void *data, size_t len)
 {
-	bool waits = fd == hangs;
+	struct stat st;
+	bool waits = hangs && !fstat(fd, &st) && st.st_dev == hung.st_dev &&
+		     st.st_ino == hung.st_ino;
+	ssize_t ret;
 
 	hanging += waits;
-	while (fd == hangs)
+	while (waits && hangs)
 		usleep(1000);
+	ret = syscall(SYS_write, fd, data, len);
 	hanging -= waits;
-	return syscall(SYS_write, fd, data, len);
+	return ret;
 }
 
-/* Return: the descriptor of the losses in a directory */
-static int place(const char *dir)
+/* From here on writes to the file @path hang. */
+static void hang(const char *path)
 {
-	struct stat want, is;
-
-	assert_int_equal(stat(files_path(dir), &want), 0);
-	for (int fd = 0; fd < 256; fd++)
-		if (!fstat(fd, &is) && is.st_dev == want.st_dev && is.st_ino == want.st_ino)
-			return fd;
-	fail_msg("%s is not open", dir);
-	return -1;
+	assert_int_equal(stat(files_path(path), &hung), 0);
+	hangs = true;
 }
 
 static const epoch_t one = { 1 }, two = { 2 }, disk = { 3 }, other_disk = { 4 };
@@ -240,11 +242,23 @@ static void ends_beside_it(pthread_t *threads, unsigned int nr)
 	assert_true(hanging > 0);
 }
 
+/* Returns when all writes that hung have ended. */
 static void goes_on(void)
 {
-	hangs = -1;
-	while (hanging)
+	hangs = false;
+	for (unsigned int i = 0; hanging && i < 60000; i++)
 		usleep(1000);
+	assert_int_equal(hanging, 0);
+}
+
+/* For a moment after its write, a thread still counts as one that hangs. */
+static void until_a_note_is_written(void)
+{
+	for (unsigned int i = 0; same(two, two) && i < 60000; i++) {
+		sync_errors_note_last("disk", two);
+		usleep(1000);
+	}
+	assert_false(same(two, two));
 }
 
 /*
@@ -260,7 +274,7 @@ static void a_place_that_hangs(void **state)
 	(void)state;
 	start("slow", "fast");
 	epoch(one, before);
-	hangs = place("slow/losses");
+	hang("slow/losses");
 	for (unsigned int i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, note_one, NULL), 0);
 	ends_beside_it(threads, ARRAY_SIZE(threads));
@@ -273,15 +287,15 @@ static void a_place_that_hangs(void **state)
 	assert_memory_not_equal(now, before, sizeof(now));
 	goes_on();
 	start("slow", "/dev/null/none");
+	until_a_note_is_written();
 	epoch(one, before);
-	hangs = place("slow/losses");
+	hang("slow/losses");
 	sync_errors_note_last("disk", one);
 	assert_int_equal(hanging, 1);
 	epoch(one, now);
 	assert_memory_equal(now, before, sizeof(now));
-	hangs = -1;
-	while (same(one, before))
-		usleep(1000);
+	goes_on();
+	assert_false(same(one, before));
 	start("slow", "/dev/null/none");
 	assert_false(same(one, before));
 }
@@ -296,7 +310,7 @@ static void a_write_that_hangs_longer_than_all_files_are_open(void **state)
 	(void)state;
 	start("slow", "/dev/null/none");
 	epoch(one, before);
-	hangs = place("slow/losses");
+	hang("slow/losses");
 	sync_errors_note_last("disk", one);
 	assert_int_equal(hanging, 1);
 	sync_errors_exit();
@@ -304,8 +318,6 @@ static void a_write_that_hangs_longer_than_all_files_are_open(void **state)
 	assert_true(fd >= 0);
 	goes_on();
 	start("slow", "/dev/null/none");
-	for (unsigned int i = 0; same(one, before) && i < 10000; i++)
-		usleep(1000);
 	assert_false(same(one, before));
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_size, 0);
