@@ -157,13 +157,17 @@ static void limit(uint64_t logins, uint64_t of_address)
 	cfg.max_logins_addr = of_address;
 }
 
+/*
+ * On a busy machine so much time may pass that logins count as silent too early. So tests that
+ * expect a refusal freeze the clock.
+ */
+
 /* Of 8 slots, 6 are for unknown addresses. */
 static void the_login_that_was_silent_for_longest_makes_room(void **state)
 {
 	struct peer *p[6];
 
 	(void)state;
-	/* On a busy machine so much time may pass that they count as silent too early. */
 	freeze(true);
 	limit(8, 8);
 	for (unsigned int i = 0; i < 6; i++) {
@@ -192,6 +196,7 @@ static void a_login_makes_room_where_it_is_short(void **state)
 	struct peer *other, *first, *second;
 
 	(void)state;
+	freeze(true);
 	limit(8, 2);
 	other = accepted(101);
 	advance(10);
@@ -206,6 +211,7 @@ static void a_login_makes_room_where_it_is_short(void **state)
 	accepted(100);
 	assert_int_equal(second->closed, RDMABLK_R_LOGIN_TIMEOUT);
 	assert_false(other->closed);
+	freeze(false);
 }
 
 /* A peer cannot send HELLO before its queue pair is made. */
@@ -217,6 +223,7 @@ static void a_login_whose_queue_is_made_is_not_silent(void **state)
 	sem_t sem;
 
 	(void)state;
+	freeze(true);
 	limit(1, 1);
 	sem_init(&sem, 0, 0);
 	make = &sem;
@@ -236,6 +243,7 @@ static void a_login_whose_queue_is_made_is_not_silent(void **state)
 	advance(SILENT_MS);
 	accepted(200);
 	assert_int_equal(slow->closed, RDMABLK_R_LOGIN_TIMEOUT);
+	freeze(false);
 }
 
 /* A visit that talks all the time keeps its slot no longer than a silent one. */
@@ -289,6 +297,7 @@ static void a_known_address_leaves_room_for_another(void **state)
 	struct sockaddr_in in[2] = { { .sin_family = AF_INET }, { .sin_family = AF_INET } };
 
 	(void)state;
+	freeze(true);
 	limit(32, 32);
 	for (unsigned int i = 0; i < 2; i++) {
 		in[i].sin_addr.s_addr = htonl(KNOWN + i);
@@ -304,6 +313,7 @@ static void a_known_address_leaves_room_for_another(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		accepted(KNOWN + 1);
 	assert_refused(KNOWN + 1);
+	freeze(false);
 }
 
 #define NAMED	9U	/* of a configured host; no session was ever there */
@@ -317,6 +327,7 @@ static bool expects(const struct sockaddr *peer)
 static void the_address_of_a_host_has_reserved_slots(void **state)
 {
 	(void)state;
+	freeze(true);
 	limit(8, 8);
 	quota_expect(expects);
 	for (uint32_t i = 0; i < 6; i++)
@@ -326,6 +337,7 @@ static void the_address_of_a_host_has_reserved_slots(void **state)
 	assert_refused(NAMED);		/* one address gets at most half of the reserved slots */
 	assert_refused(201);
 	quota_expect(NULL);
+	freeze(false);
 }
 
 /*
