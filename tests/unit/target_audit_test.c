@@ -99,6 +99,7 @@ static bool yes(unsigned int line, const char *key)
 static void begin(const char *name)
 {
 	alarm(60);	/* ends a test that waits for the disk for ever */
+	audit_stop_ms = 30000;	/* a stop that is cut short would lose lines */
 	unlink(files_path(name));
 	assert_int_equal(audit_open(name_of(name)), 0);
 	assert_int_equal(audit_start(), 0);
@@ -602,7 +603,6 @@ static void refusals_leave_room_for_other_lines(void **state)
 
 	(void)state;
 	audit_retry_ms = 1;
-	audit_stop_ms = 30000;
 	new_window();
 	begin("stuck");
 	disk_full_at(0);
@@ -617,7 +617,6 @@ static void refusals_leave_room_for_other_lines(void **state)
 	wait_for_lines("stuck", RING);
 	audit_stop(0, -1);
 	audit_window_ms = 10000;
-	audit_stop_ms = 1000;
 	audit_retry_ms = 1000;
 	peer_is(&session, "10.0.0.7");
 	assert_int_equal(read_lines("stuck"), RING + 1);
@@ -636,7 +635,6 @@ static void a_full_disk_loses_lines_that_are_counted(void **state)
 
 	(void)state;
 	audit_retry_ms = 1;
-	audit_stop_ms = 30000;
 	begin("full");
 	disk_full_at(1000);
 	for (unsigned int i = 0; i < all; i++)
@@ -653,7 +651,6 @@ static void a_full_disk_loses_lines_that_are_counted(void **state)
 	}
 	plain(all);
 	audit_stop(1, -1);
-	audit_stop_ms = 1000;
 	audit_retry_ms = 1000;
 	read_lines("full");
 	for (unsigned int i = 0; i < nr; i++) {
