@@ -557,8 +557,9 @@ static void disk_fails(struct export *e, const char *rules)
 	struct disk_watch by = { .name = "other" };
 
 	memcpy(by.disk, full_of(&e->store)->watch.disk, sizeof(by.disk));
-	disk_loss_tell(&by, false);
+	/* first, because the store's thread may sync the file as soon as it hears of the loss */
 	files_text(rules, "sync error EIO\n");
+	disk_loss_tell(&by, false);
 }
 
 /*
