@@ -82,6 +82,7 @@ static void each_state_of_an_end_names_its_culprit(void **state)
 	assert_int_equal(fake.have[QP], 1);
 	s->end.late.deadline = 0;
 	assert_late(s, SESSION_FENCING, "its next try to destroy queue pairs and memory keys");
+	loop_timer_stop(&s->timer);
 	s->timer.expired(&s->timer);
 	look_for(s, is_idle);
 	assert_int_equal(fake.have[QP], 0);
