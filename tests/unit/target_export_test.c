@@ -570,38 +570,6 @@ static void kept_arena_keeps_contents_epoch_and_identity(void **state)
 	assert_int_not_equal(store_memory_ops.open(&c, &ec), 0);
 }
 
-/* The lock is free, but the process that wrote the arena still lives. */
-static void arena_waits_for_its_former_process(void **state)
-{
-	const struct export_config ec = arena_config();
-	struct store s = { .uuid = { 7 } };
-	pid_t former = fork(), killer;
-	int status;
-
-	(void)state;
-	if (!former) {
-		if (store_memory_ops.open(&s, &ec) || store_memory_ops.publish(&s))
-			_exit(1);
-		flock(s.fd, LOCK_UN);	/* a process that is killed may lose it early */
-		pause();
-	}
-	for (int i = 0; i < 1000 && access(arena_path, F_OK); i++)
-		usleep(1000);
-	killer = fork();
-	if (!killer) {
-		usleep(300000);
-		kill(former, SIGKILL);
-		_exit(0);
-	}
-	while (store_memory_ops.open(&s, &ec))	/* the former process still holds the lock */
-		usleep(1000);
-	/* the open has waited until the signal ended the former process */
-	assert_int_equal(waitpid(former, &status, WNOHANG), former);
-	assert_true(WIFSIGNALED(status));
-	waitpid(killer, &status, 0);
-	store_memory_ops.close(&s);
-}
-
 /* The process lives for as long as the other end of the pipe is open. */
 static void *last_thread(void *fd)
 {
@@ -679,6 +647,52 @@ static int open_with_an_ender(struct store *s, const struct export_config *ec,
 	close(log[0]);
 	close(log[1]);
 	return ret;
+}
+
+/*
+ * Serves the arena, gives its lock back and says so. Is killed when the other end of the socket
+ * pair is closed.
+ */
+static void serve_until_killed(const struct export_config *ec, const int fds[2])
+{
+	struct store s = { .uuid = { 7 } };
+	char c = 0;
+
+	close(fds[1]);
+	if (store_memory_ops.open(&s, ec) || store_memory_ops.publish(&s))
+		_exit(1);
+	flock(s.fd, LOCK_UN);	/* a process that is killed may lose it early */
+	if (write(fds[0], &c, 1) != 1)
+		_exit(1);
+	while (read(fds[0], &c, 1) > 0)
+		;
+	raise(SIGKILL);
+	_exit(1);
+}
+
+/* The lock is free, but the process that wrote the arena still lives. */
+static void arena_waits_for_its_former_process(void **state)
+{
+	const struct export_config ec = arena_config();
+	struct store s = { .uuid = { 7 } };
+	int fds[2], status, ret;
+	pid_t former;
+	char c;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	former = fork();
+	if (!former)
+		serve_until_killed(&ec, fds);
+	close(fds[0]);
+	assert_int_equal(read(fds[1], &c, 1), 1);
+	ret = open_with_an_ender(&s, &ec, fds[1]);
+	assert_int_equal(ret, 0);
+	/* the open has waited until the signal ended the former process */
+	assert_int_equal(waitpid(former, &status, WNOHANG), former);
+	assert_true(WIFSIGNALED(status));
+	wait(&status);
+	store_memory_ops.close(&s);
 }
 
 /*
