@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -566,21 +567,35 @@ static void nobody_waits_for_it(void **state)
 	place_close();
 }
 
+static sem_t gate;
+
+static void wait_at_gate(struct job *job)
+{
+	(void)job;
+	sem_wait(&gate);
+}
+
 /* One session has begun four long commands; another one waits for one of them, not for all. */
 static void sessions_take_turns(void **state)
 {
 	static const atomic_bool others;	/* the flag of another session */
 	struct command c[4] = { 0 }, other = { .io.cancel = &others };
+	struct job job = { .run = wait_at_gate };
 
 	(void)state;
 	place_open(dir, 1ULL << 30, BLOCK, false);
+	/* the thread begins none of them before all are there */
+	sem_init(&gate, 0, 0);
+	assert_int_equal(worker_add(&place.sf.slow, &job), 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
 		begin(&c[i], RDMABLK_OP_WRITE_ZEROES, 0, 0, 1ULL << 30);
 	begin(&other, RDMABLK_OP_WRITE_ZEROES, 0, 0, BLOCK);
+	sem_post(&gate);
 	assert_int_equal(end(&other), RDMABLK_OK);
 	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
 		assert_int_equal(end(&c[i]), RDMABLK_OK);
 	assert_true(other.nr < c[2].nr && other.nr < c[3].nr);
+	sem_destroy(&gate);
 	place_close();
 }
 
