@@ -56,7 +56,8 @@ enum rdmablk_fence_line {
  * @done: upcall of a flush, or after rdmablk_fence_end(), in a work; @status is an enum
  *	rdmablk_reason. Not called when the connection is lost first
  * @status: argument for @done
- * @waits: the command stands in a line; the fence work writes it, others read it
+ * @waits: the command stands in a line; written by the fence work, and by rdmablk_fence_reset()
+ *	while that work is stopped
  */
 struct rdmablk_fence_op {
 	struct list_head node;

@@ -545,6 +545,7 @@ static inline void lose_connection(void)
 	rdmablk_flush_ahead_start(&path, false);
 	rdmablk_fence_start(f);
 	for (unsigned int i = 0; i < nr_ops; i++) {
+		assert_false(op[i].op.waits);
 		if (op[i].done)
 			continue;
 		op[i].cmd = NULL;

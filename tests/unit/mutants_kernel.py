@@ -395,4 +395,7 @@ MUTANTS = [
      "\tWRITE_ONCE(op->waits, true);\n", ""),
     ("a command that was sent seems to wait", "test_fence_tags", "kernel/fence.c",
      "\t\tWRITE_ONCE(op->waits, false);\n\t\top->send", "\t\top->send"),
+    ("a command of a lost connection seems to wait", "test_fence", "kernel/fence.c",
+     "\t\tlist_del_init(&op->node);\n\t\tWRITE_ONCE(op->waits, false);\n\t}\n",
+     "\t\tlist_del_init(&op->node);\n\t}\n"),
 ]
