@@ -427,11 +427,11 @@ static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
 
 	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
 	waits = !READ_ONCE(path->live) || READ_ONCE(req->held) || READ_ONCE(req->fence.waits);
-	/* @held is cleared before blk_mq_start_request() sets the state, */
+	/* A request that is sent again is no longer held before it is in flight. */
 	smp_rmb();
 	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
 		return BLK_EH_DONE;
-	/* and the state is set after the deadline. */
+	/* Its new deadline is set before it is in flight. */
 	smp_rmb();
 	if (!waits && !time_before(jiffies, READ_ONCE(rq->deadline)))
 		path->timed_out(path, rdmablk_request_is_command(rq));

@@ -488,7 +488,10 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	spin_unlock_irq(&s->lock);
 	/* Waits for tasks in queue_rq that found the session not live and hold a request now. */
 	rdmablk_recovery_quiesce(s);
-	/* A timeout that has found a held request must not see it when it is no longer held. */
+	/*
+	 * The block layer's timeout work changes rq_flags of a held request whose time is over.
+	 * That must not happen while the requeue changes them, too.
+	 */
 	blk_sync_queue(s->disk->queue);
 	s->outage.waiting = rdmablk_request_requeue_held(&s->tag_set, patience) ||
 			    time_after_eq(s->live_at, s->outage.last_clock + patience);

@@ -119,7 +119,7 @@ MUTANTS = [
     ("a timeout of the lost connection breaks the next one", "test_recovery", RECOVERY,
      "\tblk_sync_queue(s->disk->queue);\n\tcancel_delayed_work_sync(&s->keepalive.work);\n",
      "\tcancel_delayed_work_sync(&s->keepalive.work);\n"),
-    ("a timeout of a held request breaks the connection that sends it", "test_recovery", RECOVERY,
+    ("flags of a held request change while it is requeued", "test_recovery", RECOVERY,
      "\tblk_sync_queue(s->disk->queue);\n\ts->outage.waiting", "\ts->outage.waiting"),
     ("requests of a new connection have no timer", "test_recovery", RECOVERY,
      "\ttimer_reduce(&s->disk->queue->timeout, jiffies + 1);\n", ""),
