@@ -249,7 +249,7 @@ static noinline blk_status_t rdmablk_dispatch_queue_down(struct rdmablk_path *pa
 {
 	if (READ_ONCE(path->failing))
 		return rdmablk_request_refuse(path, rq, BLK_STS_TRANSPORT);
-	/* From an error to the end of the teardown the block layer keeps new requests. */
+	/* From an error until the recovery holds requests, the block layer keeps new ones. */
 	if (!READ_ONCE(path->holding))
 		return rdmablk_request_refuse(path, rq, BLK_STS_RESOURCE);
 	if (READ_ONCE(path->failing_fast) && rdmablk_request_fails_fast(rq))

@@ -7,8 +7,10 @@
  * runs the timers fast_io_fail_tmo and dev_loss_tmo, which must fire while a login waits for
  * its target. The two synchronise in three places:
  *
- * - The recovery work ends the phase "broken" at the end of the teardown. The fail work
- *   does nothing before.
+ * - The recovery work ends the phase "broken" at the end of the teardown. Before, the fail
+ *   work runs only while an orderly end flushes: from rdmablk_recovery_hold() to
+ *   rdmablk_recovery_unhold(), which waits for it. Only the recovery work moves on from
+ *   "broken".
  * - rdmablk_session_go_live() ends the outage, and clears "failing", under the lock.
  *   The recovery work then waits for a fail work that has already begun, and requeues the
  *   held requests after that. So no request is both ended and requeued.
@@ -181,8 +183,8 @@ static void rdmablk_fail_arm(struct rdmablk_session *s, bool kept)
 	if (!READ_ONCE(s->path.failing) && rdmablk_recovery_fail_time(s, &at) &&
 	    time_before(at, next))
 		next = at;
-	if (!rdmablk_recovery_is_over(s) && rdmablk_recovery_loss_time(s, &at) &&
-	    time_before(at, next))
+	if (READ_ONCE(s->outage.phase) == RDMABLK_PHASE_DOWN &&
+	    rdmablk_recovery_loss_time(s, &at) && time_before(at, next))
 		next = at;
 	if (next == now + MAX_JIFFY_OFFSET)
 		return;
@@ -211,6 +213,27 @@ static bool rdmablk_fail_decide(struct rdmablk_session *s, bool over)
 	return failing != was;
 }
 
+/*
+ * Whether the fail work may end held requests: while no connection carries I/O, and while
+ * an orderly end flushes. A flush for a connection that is renewed on purpose is no outage yet.
+ */
+static bool rdmablk_fail_may_run(const struct rdmablk_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->outage.phase == RDMABLK_PHASE_BROKEN)
+		return s->path.holding &&
+		       (!s->outage.planned || s->state == RDMABLK_DEV_DELETING);
+	return rdmablk_state_is_down(s->outage.phase);
+}
+
+/* Lets the fail work look at a session that has changed. */
+static void rdmablk_fail_kick(struct rdmablk_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (rdmablk_fail_may_run(s))
+		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
+}
+
 static void rdmablk_fail_work(struct work_struct *work)
 {
 	struct rdmablk_session *s = container_of(to_delayed_work(work),
@@ -220,11 +243,12 @@ static void rdmablk_fail_work(struct work_struct *work)
 	unsigned int kept;
 
 	spin_lock_irq(&s->lock);
-	if (!rdmablk_state_is_down(s->outage.phase)) {
+	if (!rdmablk_fail_may_run(s)) {
 		spin_unlock_irq(&s->lock);
 		return;
 	}
-	if (rdmablk_recovery_loss_time(s, &at) && time_after_eq(jiffies, at))
+	if (s->outage.phase == RDMABLK_PHASE_DOWN && rdmablk_recovery_loss_time(s, &at) &&
+	    time_after_eq(jiffies, at))
 		rdmablk_session_set_phase(s, RDMABLK_PHASE_LOST);
 	over = rdmablk_recovery_is_over(s) || s->state == RDMABLK_DEV_DELETING;
 	news = rdmablk_fail_decide(s, over);
@@ -356,18 +380,43 @@ static void rdmablk_recovery_flush_all(struct rdmablk_session *s)
 	}
 }
 
+/* New requests are held from now on, and the fail work may end them. */
+static void rdmablk_recovery_hold(struct rdmablk_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	WRITE_ONCE(s->path.holding, true);
+	/* The fail work also ends the quiesce. */
+	rdmablk_fail_kick(s);
+}
+
+/* Undoes rdmablk_recovery_hold(). What is held already remains so. */
+static void rdmablk_recovery_unhold(struct rdmablk_session *s)
+{
+	spin_lock_irq(&s->lock);
+	WRITE_ONCE(s->path.holding, false);
+	spin_unlock_irq(&s->lock);
+	/* From here on nobody arms it, so it cannot end the quiesce that follows. */
+	cancel_delayed_work_sync(&s->fail_work);
+	rdmablk_recovery_quiesce(s);
+}
+
 /*
  * An orderly end, because the target shuts down or the administrator wants a new connection.
  * The connection still works. Requests under way end, written data is flushed, and the session
  * ends before its queues do, because the target takes the end of a queue for a lost
  * connection. Requests that do not end are held, and sent again on the next connection. If
  * a step fails, the session ends like one whose connection was lost. The keep-alive goes on: a
- * flush may take longer than the target's session timeout.
+ * flush may take longer than the target's session timeout. I/O may have less time than that,
+ * so new requests are held as in an outage meanwhile.
  */
 static void rdmablk_recovery_settle(struct rdmablk_session *s)
 {
 	rdmablk_recovery_wait_idle(s);
+	spin_lock_irq(&s->lock);
+	rdmablk_recovery_hold(s);
+	spin_unlock_irq(&s->lock);
 	rdmablk_recovery_flush_all(s);
+	rdmablk_recovery_unhold(s);
 	cancel_delayed_work_sync(&s->keepalive.work);
 	if (!rdmablk_request_busy(&s->tag_set))
 		rdmablk_recovery_goodbye(s, true);
@@ -466,10 +515,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	else if (rdmablk_recovery_is_planned(s))
 		s->outage.clock = jiffies + s->opt.connect_tmo * HZ;
 	rdmablk_session_set_phase(s, hopeless ? RDMABLK_PHASE_LOST : RDMABLK_PHASE_DOWN);
-	WRITE_ONCE(s->path.holding, true);
+	rdmablk_recovery_hold(s);
 	spin_unlock_irq(&s->lock);
-	/* The fail work also ends the quiesce. */
-	mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
 }
 
 /*
@@ -627,9 +674,8 @@ void rdmablk_recovery_kick(struct rdmablk_session *s, unsigned long delay)
 void rdmablk_recovery_changed(struct rdmablk_session *s)
 {
 	spin_lock_irq(&s->lock);
-	if (READ_ONCE(s->added) && rdmablk_state_is_down(s->outage.phase) &&
-	    s->state != RDMABLK_DEV_DELETING)
-		mod_delayed_work(rdmablk_wq, &s->fail_work, 0);
+	if (READ_ONCE(s->added) && s->state != RDMABLK_DEV_DELETING)
+		rdmablk_fail_kick(s);
 	spin_unlock_irq(&s->lock);
 	rdmablk_recovery_kick(s, 0);
 }
@@ -749,11 +795,15 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
  * @s: session that is being deleted and whose connection was lost
  *
  * Sleeps until posted writes may fail, which is bounded by the target's session
- * timeout.
+ * timeout, and until a flush has ended that an orderly end of the connection has begun.
  */
 void rdmablk_recovery_give_up(struct rdmablk_session *s)
 {
 	rdmablk_queue_waiter_cancel(&s->waiter);
+	/* Tasks need not wait for that flush. */
+	spin_lock_irq(&s->lock);
+	rdmablk_fail_kick(s);
+	spin_unlock_irq(&s->lock);
 	flush_delayed_work(&s->recovery_work);
 	cancel_delayed_work_sync(&s->fail_work);
 	spin_lock_irq(&s->lock);

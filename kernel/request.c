@@ -315,6 +315,9 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 	/* The request has ended already, but ->complete() has not run yet. */
 	if (blk_mq_request_completed(rq))
 		return true;
+	/* It came during the flush of an orderly end: no connection had it. */
+	if (req->held)
+		return true;
 	rdmablk_onesided_unmap(path, rq);
 	if (path->staged && req_op(rq) == REQ_OP_FLUSH && req->was_unflushed)
 		WRITE_ONCE(path->unflushed, true);
@@ -362,7 +365,7 @@ static bool rdmablk_request_is_posted(struct request *rq, void *data)
 
 /**
  * rdmablk_request_busy() - whether any request is under way and not held
- * @set: tag set, quiesced
+ * @set: tag set. Unless it is quiesced, a request that is being held may still count
  *
  * Return: true: there is one.
  */

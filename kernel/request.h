@@ -113,7 +113,8 @@ struct rdmablk_hwq {
  * @live: I/O may be posted; all other fields here are constant while it is true. Cleared
  *	before a quiesce; after the quiesce nobody posts.
  * @failing: while not @live: I/O fails; else it waits
- * @holding: the connection has been taken down: new requests are held, unless they fail
+ * @holding: while not @live: new requests are held, unless they fail; false until the
+ *	connection has been taken down, but for the time of a flush before that
  * @failing_fast: while not @live: FAILFAST requests fail
  * @commands: the session has commands
  * @staged: READs and WRITEs are commands, too

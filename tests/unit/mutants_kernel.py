@@ -150,8 +150,10 @@ MUTANTS = [
      "\t\ttag = find_next_zero_bit("),
     # --- requests that a lost connection leaves behind
     ("a request that has ended is held", "test_request", REQUEST,
-     "\tif (blk_mq_request_completed(rq))\n\t\treturn true;\n\trdmablk_onesided",
-     "\trdmablk_onesided"),
+     "\tif (blk_mq_request_completed(rq))\n\t\treturn true;\n\t/* It came",
+     "\t/* It came"),
+    ("a request was on the connection during whose flush it came", "test_request", REQUEST,
+     "\tif (req->held)\n\t\treturn true;\n", ""),
     ("a request that is held stays mapped", "test_request", REQUEST,
      "\trdmablk_onesided_unmap(path, rq);\n\tif (path->staged",
      "\tif (path->staged"),

@@ -38,10 +38,10 @@ MUTANTS = [
      "\tif (kept && time_before(s->outage.hold_until, next))\n",
      "\tif (kept && time_before(next, s->outage.hold_until))\n"),
     ("the clock stops before the reconnecting ends", "test_recovery", RECOVERY,
-     "\tif (!rdmablk_recovery_is_over(s) && rdmablk_recovery_loss_time(s, &at) &&\n"
-     "\t    time_before(at, next))\n",
-     "\tif (rdmablk_recovery_is_over(s) && rdmablk_recovery_loss_time(s, &at) &&\n"
-     "\t    time_before(at, next))\n"),
+     "\tif (READ_ONCE(s->outage.phase) == RDMABLK_PHASE_DOWN &&\n"
+     "\t    rdmablk_recovery_loss_time(s, &at) && time_before(at, next))\n",
+     "\tif (READ_ONCE(s->outage.phase) == RDMABLK_PHASE_LOST &&\n"
+     "\t    rdmablk_recovery_loss_time(s, &at) && time_before(at, next))\n"),
     ("I/O that fails is held again when a timeout changes", "test_recovery", RECOVERY,
      "\tfailing = over || (was && !s->outage.failing_early) ||\n", "\tfailing = over ||\n"),
     ("I/O fails for ever when the disk is added during an outage", "test_recovery", RECOVERY,
@@ -57,7 +57,7 @@ MUTANTS = [
     ("a login goes on after the last try", "test_recovery", RECOVERY,
      "\tif (over)\n\t\trdmablk_queue_waiter_cancel(&s->waiter);\n\tspin", "\tspin"),
     ("I/O of a live disk fails", "test_recovery", RECOVERY,
-     "\tif (!rdmablk_state_is_down(s->outage.phase)) {\n"
+     "\tif (!rdmablk_fail_may_run(s)) {\n"
      "\t\tspin_unlock_irq(&s->lock);\n\t\treturn;\n\t}\n", ""),
     ("lost contents come back at the next try", "test_recovery", RECOVERY,
      "\tcase RDMABLK_R_DATA_LOST:\n\tcase", "\tcase"),
@@ -113,6 +113,29 @@ MUTANTS = [
      "\t\t time_after(jiffies + RDMABLK_FLUSH_TMO, at)))\n",
      "\t       !(rdmablk_recovery_fail_time(s, &at) &&\n"
      "\t\t time_after(jiffies, at + RDMABLK_FLUSH_TMO)))\n"),
+    ("a request that came during a flush waits for the end of the flush", "test_recovery_asked",
+     RECOVERY, "\trdmablk_recovery_hold(s);\n\tspin_unlock_irq(&s->lock);\n"
+     "\trdmablk_recovery_flush_all(s);\n",
+     "\tspin_unlock_irq(&s->lock);\n\trdmablk_recovery_flush_all(s);\n"),
+    ("requests come when the queues are taken down", "test_recovery_asked", RECOVERY,
+     "\tcancel_delayed_work_sync(&s->fail_work);\n\trdmablk_recovery_quiesce(s);\n}\n",
+     "\tcancel_delayed_work_sync(&s->fail_work);\n}\n"),
+    ("the fail work lets requests come when the queues are taken down", "test_recovery_asked",
+     RECOVERY, "\tcancel_delayed_work_sync(&s->fail_work);\n\trdmablk_recovery_quiesce(s);\n}\n",
+     "\trdmablk_recovery_quiesce(s);\n}\n"),
+    ("a flush for a renewed connection counts as an outage", "test_recovery_asked", RECOVERY,
+     "\t\t       (!s->outage.planned || s->state == RDMABLK_DEV_DELETING);\n",
+     "\t\t       s->state != RDMABLK_DEV_NEW;\n"),
+    ("a removed disk holds I/O until a renewed connection is flushed", "test_recovery_asked",
+     RECOVERY, "\t\t       (!s->outage.planned || s->state == RDMABLK_DEV_DELETING);\n",
+     "\t\t       !s->outage.planned;\n"),
+    ("a removed disk holds I/O until the flush has ended", "test_recovery_asked", RECOVERY,
+     "\t/* Tasks need not wait for that flush. */\n\tspin_lock_irq(&s->lock);\n"
+     "\trdmablk_fail_kick(s);\n",
+     "\tspin_lock_irq(&s->lock);\n"),
+    ("reconnecting ends before the flush has", "test_recovery_asked", RECOVERY,
+     "\tif (s->outage.phase == RDMABLK_PHASE_DOWN && rdmablk_recovery_loss_time(s, &at) &&\n",
+     "\tif (rdmablk_recovery_loss_time(s, &at) &&\n"),
     # --- what others ask for
     ("a disk that is removed reconnects", "test_recovery", RECOVERY,
      "\tif (rdmablk_recovery_may_try(s))\n\t\tmod",

@@ -51,6 +51,7 @@ static struct {
 	unsigned int unflushed;		/* flushes until nothing is left */
 	unsigned int slow;		/* number of waits for a flush that time out */
 	unsigned long takes;		/* time of a flush, jiffies */
+	void (*meanwhile)(void);	/* what happens during a flush */
 	bool dirty;			/* a flush has failed */
 	u16 ends;			/* reason with which each new connection ends */
 	bool plans;			/* this side plans these ends */
@@ -117,6 +118,7 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lo
 	assert_true(stopped);
 	assert_true(no_timeout);
 	no_timeout = false;
+	assert_false(s.fail_work.work.queued);	/* else it could end the quiesce */
 	/* A reauthentication may wait for a target that is silent; I/O must not. */
 	assert_true(s.reauth_work.work.queued);
 	io.lost = lost;
@@ -235,6 +237,8 @@ int rdmablk_fence_flush(struct rdmablk_fence *f, unsigned long timeout)
 	assert_ptr_equal(f, &s.path.fence);
 	target.flushes++;
 	jiffies += target.takes;
+	if (target.meanwhile)
+		target.meanwhile();
 	if (flush_takes_longer(timeout))
 		return -ETIMEDOUT;
 	target.unflushed -= !target.flush;

@@ -108,6 +108,105 @@ static void test_slow_flush(void **state)
 	assert_int_equal(target.slow, 4);
 }
 
+/* Lets the fail work look, which ends the quiesce. */
+static void fail_work_runs(void)
+{
+	assert_int_equal(unit_due(&s.fail_work), 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_BROKEN);
+	assert_int_equal(queue.quiesced, 0);
+}
+
+/* I/O that comes during the flush has its usual time, which the administrator may change. */
+static void io_fails_meanwhile(void)
+{
+	assert_true(s.path.holding);
+	fail_work_runs();
+	assert_int_equal(io.failed, 1);		/* FAILFAST */
+	assert_false(s.path.failing);
+	assert_int_equal(unit_due(&s.fail_work), 30 * HZ);
+	s.opt.fast_io_fail_tmo = 7;
+	jiffies += 7 * HZ;
+	rdmablk_recovery_changed(&s);
+	fail_work_runs();
+	assert_true(s.path.failing);
+	assert_int_equal(io.failed, 3);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	/* Tries to connect end later, and the teardown goes on. */
+	jiffies += 600 * HZ;
+	rdmablk_recovery_changed(&s);
+	fail_work_runs();
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	assert_int_equal(s.state, RDMABLK_DEV_RECOVERING);
+	/* It may be armed when the flush ends. */
+	s.opt.dev_loss_tmo = 700;
+	rdmablk_recovery_changed(&s);
+}
+
+static void test_io_during_a_flush(void **state)
+{
+	(void)state;
+	io.writes = 0;
+	s.opt.fast_io_fail_tmo = 30;
+	target.unflushed = 1;
+	target.meanwhile = io_fails_meanwhile;
+	target.login = -ENETUNREACH;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.logout_flags, RDMABLK_LOGOUT_CLEAN);
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_DOWN);
+	assert_true(s.path.holding && s.path.failing);
+	assert_int_equal(unit_due(&s.fail_work), 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(unit_due(&s.fail_work), 700 * HZ - (long)(jiffies - s.outage.clock));
+}
+
+/* A connection that is renewed on purpose fails no I/O before its first try is over. */
+static void nothing_fails_meanwhile(void)
+{
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	rdmablk_recovery_changed(&s);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+	assert_int_equal(queue.quiesced, 1);
+	mod_delayed_work(rdmablk_wq, &s.fail_work, 0);
+	unit_run(&s.fail_work);
+	assert_int_equal(queue.quiesced, 1);
+	assert_int_equal(io.failed, 0);
+}
+
+/* Runs as the recovery work, for which the task that removes the disk waits. */
+static void io_fails_before_the_flush_ends(struct work_struct *work)
+{
+	(void)work;
+	fail_work_runs();
+	assert_true(s.path.failing);
+	assert_int_equal(io.failed, 3);
+}
+
+static void disk_is_removed_meanwhile(void)
+{
+	s.state = RDMABLK_DEV_DELETING;
+	s.recovery_work.work.fn = io_fails_before_the_flush_ends;
+	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
+	rdmablk_recovery_give_up(&s);
+}
+
+static void test_io_during_a_planned_flush(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 0;
+	target.unflushed = 1;
+	target.meanwhile = nothing_fails_meanwhile;
+	renews();
+	assert_int_equal(s.state, RDMABLK_DEV_LIVE);
+	setup(state);
+	io.writes = 0;
+	target.unflushed = 1;
+	target.meanwhile = disk_is_removed_meanwhile;
+	renews();
+	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
+	assert_int_equal(target.logins, 0);
+}
+
 /*
  * What the administrator asks for
  */
@@ -246,6 +345,8 @@ int main(void)
 		TEST(test_request_hangs),
 		TEST(test_flushes_without_end),
 		TEST(test_slow_flush),
+		TEST(test_io_during_a_flush),
+		TEST(test_io_during_a_planned_flush),
 		TEST(test_again_live),
 		TEST(test_again_recovering),
 		TEST(test_again_failed),

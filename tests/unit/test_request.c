@@ -243,9 +243,17 @@ static int setup(void **state)
 	return 0;
 }
 
+/* A connection ends that has had all requests. */
+static struct rdmablk_held lose(bool lost, bool again)
+{
+	for (int i = 0; i < REQUESTS; i++)
+		rq[i].pdu.held = false;
+	return rdmablk_request_hold_all(&set, lost, again);
+}
+
 static struct rdmablk_held hold(void)
 {
-	return rdmablk_request_hold_all(&set, true, false);
+	return lose(true, false);
 }
 
 static void test_hold(void **state)
@@ -376,7 +384,7 @@ static void test_connections_that_do_not_last(void **state)
 	hold();
 	jiffies += 50;
 	/* The second time is no coincidence. The time counts from the first. */
-	rdmablk_request_hold_all(&set, true, true);
+	lose(true, true);
 	for (int i = 0; i < COMPLETED; i++)
 		assert_int_equal(rq[i].pdu.holds, 2);
 	jiffies += 49;
@@ -393,19 +401,35 @@ static void test_connections_that_do_not_last(void **state)
 	assert_int_equal(rq[WRITE].requeued, 2);
 }
 
+/* A request that came while the connection was being taken down was not on it. */
+static void test_held_already(void **state)
+{
+	struct rdmablk_held held;
+
+	(void)state;
+	rq[READ].pdu.held = true;
+	rq[READ].pdu.unsent = true;
+	rq[READ].timeout = 600;
+	held = rdmablk_request_hold_all(&set, true, true);
+	assert_int_equal(held.requests, REQUESTS - 2);
+	assert_int_equal(rq[READ].pdu.holds, 0);
+	assert_true(rq[READ].pdu.held && rq[READ].pdu.unsent);
+	assert_int_equal(rq[READ].timeout, 600);
+}
+
 /* A planned end does not count. After a connection that lasted, counting begins again. */
 static void test_counted_holds(void **state)
 {
 	(void)state;
-	rdmablk_request_hold_all(&set, false, false);
+	lose(false, false);
 	assert_int_equal(rq[READ].pdu.holds, 0);
-	rdmablk_request_hold_all(&set, true, true);
+	lose(true, true);
 	assert_int_equal(rq[READ].pdu.holds, 1);
 	jiffies += 7;
-	rdmablk_request_hold_all(&set, true, true);
+	lose(true, true);
 	assert_int_equal(rq[READ].pdu.holds, 2);
 	assert_int_equal(rq[READ].pdu.held_since, jiffies - 7);
-	rdmablk_request_hold_all(&set, false, true);
+	lose(false, true);
 	assert_int_equal(rq[READ].pdu.holds, 2);
 	hold();
 	assert_int_equal(rq[READ].pdu.holds, 1);
@@ -520,6 +544,7 @@ int main(void)
 		TEST(test_requeue),
 		TEST(test_completed_and_held),
 		TEST(test_connections_that_do_not_last),
+		TEST(test_held_already),
 		TEST(test_counted_holds),
 		TEST(test_rearm),
 		TEST(test_restart),

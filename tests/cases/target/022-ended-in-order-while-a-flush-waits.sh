@@ -6,7 +6,8 @@
 # its session ends in order: the file has all written data, and the disk goes on with the next
 # daemon, whose memory is new, without a loss. The same holds when a WRITE ZEROES takes as long.
 # It completes while the first flush of the shutdown is under way, and another flush follows for
-# it.
+# it. A READ that comes while the disk flushes waits for the next daemon, or fails when the
+# administrator gives held I/O no more time.
 #
 # in-turn: yes
 
@@ -41,6 +42,21 @@ flush_has_begun() {
 	[[ $(status unflushed) == false ]]
 }
 
+# read_begins: a READ that the disk holds, as process $read. No dd: BLKZEROOUT blocks lseek().
+read_begins() {
+	local before
+
+	before=$(status in_flight)
+	fio --name=read --filename=$DEV --rw=read --bs=4k --size=4k --direct=1 --ioengine=psync \
+		--invalidate=0 --output=/tmp/fio &
+	read=$!
+	wait_until "$PATIENCE" in_flight_is $((before + 1)) || fail "the READ does not wait"
+}
+
+in_flight_is() {
+	[[ $(status in_flight) == "$1" ]]
+}
+
 load_module
 ram_disk 64
 file_system
@@ -62,6 +78,11 @@ kill -TERM "$TARGET_PID"
 wait_until "$PATIENCE" log_count 2 'waiting for 1 sessions to flush' ||
 	fail "the daemon does not wait for the FLUSH: $(tail -n 5 "$TARGET_LOG")"
 kill -0 $flush || fail "the FLUSH has ended before the medium has anything"
+read_begins
+"$RDMABLK" set rdmablk0 --fast-io-fail-tmo 0
+! wait "$read" || fail "the READ has not failed"
+"$RDMABLK" set rdmablk0 --fast-io-fail-tmo off
+kill -0 $flush || fail "the FLUSH has ended before the medium has anything"
 ended_in_order
 wait $flush || fail "the FLUSH has failed"
 cmp -n $BYTES $DISK/disk0 $DATA || fail "the file lacks what was flushed"
@@ -80,12 +101,14 @@ wait_until "$PATIENCE" store_hangs || fail "no WRITE ZEROES is under way"
 kill -TERM "$TARGET_PID"
 wait_until "$PATIENCE" flush_has_begun || fail "the disk does not flush"
 kill -0 $zeroes || fail "the WRITE ZEROES has ended before the medium has anything"
+read_begins
 ended_in_order
 wait $zeroes || fail "the WRITE ZEROES has failed"
 cmp -n $BYTES $DISK/disk0 $DATA || fail "the file lacks what was written"
 
 serve
 wait_state live
+wait "$read" || fail "the READ has failed: $(</tmp/fio)"
 dd if=$DEV bs=64k iflag=direct count=$((BYTES / 65536)) status=none | cmp - $DATA || fail "something was lost"
 disconnect
 unload_module
