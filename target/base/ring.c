@@ -22,6 +22,7 @@
 #define RING_SQES	256		/* prepared between two system calls */
 #define RING_CQES	(2 * RING_DEPTH)
 #define PAUSE_NS	10000000	/* after an error that should not be */
+#define WATCH		1UL		/* in the user data of a watch; sources are aligned */
 
 static_assert(EPOLLIN == POLLIN && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP,
 	      "ring_watch() gives the same results with an io_uring and with an epoll");
@@ -29,6 +30,11 @@ static_assert(EPOLLIN == POLLIN && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP,
 /* Each has a budget of its own in the log. */
 static const char io_uring_call[] = "io_uring_enter";
 static const char epoll_call[] = "epoll_wait";
+
+static void *watch_of(struct ring_source *src)
+{
+	return (void *)((uintptr_t)src | WATCH);
+}
 
 static void ring_listen(struct ring *r)
 {
@@ -277,10 +283,14 @@ struct io_uring_sqe *ring_sqe(struct ring *r, struct ring_source *src)
 int ring_watch(struct ring *r, struct ring_source *src, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET, .data.ptr = src };
+	struct io_uring_sqe *sqe;
 
 	if (r->epoll >= 0)
 		return epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-	io_uring_prep_poll_multishot(ring_sqe(r, src), fd, POLLIN);
+	sqe = ring_sqe(r, src);
+	r->busy--;
+	io_uring_prep_poll_multishot(sqe, fd, POLLIN);
+	io_uring_sqe_set_data(sqe, watch_of(src));
 	return 0;
 }
 
@@ -303,7 +313,7 @@ bool ring_unwatch(struct ring *r, struct ring_source *src, int fd, struct ring_s
 		epoll_ctl(r->epoll, EPOLL_CTL_DEL, fd, NULL);
 		return false;
 	}
-	io_uring_prep_cancel(ring_sqe(r, end), src, 0);
+	io_uring_prep_cancel(ring_sqe(r, end), watch_of(src), 0);
 	return true;
 }
 
@@ -322,6 +332,9 @@ void ring_pause(struct ring *r, struct ring_source *src)
 /**
  * ring_full - whether the largest number of entries is under way
  * @r: ring
+ *
+ * Watches do not count: each session has one for as long as it lives, and many sessions would
+ * leave no entry for I/O.
  *
  * Return: true: the caller waits for a completion before it prepares another entry.
  */
@@ -369,12 +382,13 @@ void ring_turn(struct ring *r, bool wait)
 	else if (ring_pending(r))
 		check(io_uring_call, io_uring_submit_and_get_events(&r->uring));
 	io_uring_for_each_cqe(&r->uring, head, cqe) {
-		struct ring_source *src = io_uring_cqe_get_data(cqe);
+		uintptr_t data = (uintptr_t)io_uring_cqe_get_data(cqe);
+		struct ring_source *src = (struct ring_source *)(data & ~WATCH);
 		unsigned int flags = cqe->flags;
 		int res = cqe->res;
 
 		io_uring_cqe_seen(&r->uring, cqe);
-		if (!(flags & IORING_CQE_F_MORE))
+		if (!(data & WATCH))
 			r->busy--;
 		src->ready(src, res, flags);
 		if (!--budget)

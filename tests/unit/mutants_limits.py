@@ -2,6 +2,7 @@
 """Mutants of what keeps one peer from taking the daemon from the others, for
 tests/unit/mutants, which says what the columns are."""
 
+RING = "target/base/ring.c"
 WORKER = "target/base/worker.c"
 THREAD = "target/base/thread.c"
 LIST = "target/session/session_list.c"
@@ -18,6 +19,7 @@ TESTS = {
     "target_logins_test": None,
     "target_flood_test": None,
     "target_log_test": None,
+    "target_ring_test": None,
 }
 
 MUTANTS = [
@@ -205,4 +207,11 @@ MUTANTS = [
     ("a number is said for ever", "target_log_test", LOG, "\tleft->nr = 0;\n", ""),
     ("a session has the thread for long commands to itself", "target_staged_test", STAGED_IO,
      "\tmemcpy(&io->job.client, &io->cancel, sizeof(io->cancel));\n", ""),
+    # --- how many sessions a thread serves
+    ("the watches of many sessions leave no room for I/O", "target_ring_test", RING,
+     "\tr->busy--;\n\tio_uring_prep_poll_multishot(", "\tio_uring_prep_poll_multishot("),
+    ("a thread forgets I/O when a watch ends", "target_ring_test", RING,
+     "\t\tif (!(data & WATCH))\n", "\t\tif (data)\n"),
+    ("a watch does not end", "target_ring_test", RING,
+     "watch_of(src), 0);", "src, 0);"),
 ]

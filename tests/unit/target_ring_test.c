@@ -12,6 +12,7 @@
 #include "target_files.h"
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 struct answer {
 	struct ring_source source;
@@ -170,6 +171,15 @@ static void tells(struct ring *r)
 	}
 }
 
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 /*
  * Both descriptors are readable in the turn that ends their watches. An event that still came
  * would reach memory that a real caller has freed.
@@ -208,12 +218,44 @@ static void descriptors_are_watched(void **state)
 	ring_exit(&r);
 }
 
+/* A session has a watch for as long as it lives. However many there are, I/O begins. */
+static void watches_leave_room(void **state)
+{
+	static struct watched many[RING_DEPTH + 1];
+	struct answer io[RING_DEPTH] = { };
+	struct ring r;
+
+	(void)state;
+	raise_file_limit();
+	assert_int_equal(ring_init(&r, 16), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		watch(&r, &many[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		assert_int_equal(eventfd_write(many[i].fd, 1), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		while (!many[i].told)
+			ring_turn(&r, true);
+	assert_false(ring_full(&r));
+	for (size_t i = 0; !ring_full(&r); i++) {
+		assert_in_range(i, 0, RING_DEPTH - 1);
+		io[i].source.ready = answered;
+		nop(ring_sqe(&r, &io[i].source));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+		unwatch(&many[i]);
+		close(many[i].fd);
+	}
+	assert_int_equal(r.busy, 1);	/* the one that listens for notes */
+	ring_exit(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_an_io_thread),
 		cmocka_unit_test(of_a_batch),
 		cmocka_unit_test(descriptors_are_watched),
+		cmocka_unit_test(watches_leave_room),
 		cmocka_unit_test(a_descriptor_in_the_same_breath),
 	};
 
