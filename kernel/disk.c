@@ -203,8 +203,7 @@ static void rdmablk_disk_rescan(struct rdmablk_session *s)
 	bool scan;
 
 	spin_lock_irq(&s->lock);
-	scan = s->unscanned && READ_ONCE(s->added) &&
-	       !rdmablk_state_is_down(s->outage.phase);
+	scan = s->unscanned && READ_ONCE(s->added) && s->outage.phase == RDMABLK_PHASE_UP;
 	if (scan)
 		s->unscanned = false;
 	spin_unlock_irq(&s->lock);

@@ -7,10 +7,9 @@
  * runs the timers fast_io_fail_tmo and dev_loss_tmo, which must fire while a login waits for
  * its target. The two synchronise in three places:
  *
- * - The recovery work ends the phase "broken" at the end of the teardown. Before, the fail
- *   work runs only while an orderly end flushes: from rdmablk_recovery_hold() to
- *   rdmablk_recovery_unhold(), which waits for it. Only the recovery work moves on from
- *   "broken".
+ * - Only the recovery work ends the phase "broken", at the end of the teardown. In this phase
+ *   the fail work runs only while an orderly end flushes: rdmablk_recovery_hold() lets it
+ *   run, and rdmablk_recovery_unhold() waits for it before the queues are taken down.
  * - rdmablk_session_go_live() ends the outage, and clears "failing", under the lock.
  *   The recovery work then waits for a fail work that has already begun, and requeues the
  *   held requests after that. So no request is both ended and requeued.
@@ -215,14 +214,16 @@ static bool rdmablk_fail_decide(struct rdmablk_session *s, bool over)
 
 /*
  * Whether the fail work may end held requests: while no connection carries I/O, and while
- * an orderly end flushes. A flush for a connection that is renewed on purpose is no outage yet.
+ * an orderly end flushes. If a connection is renewed on purpose, the clock has not begun during
+ * the flush.
  */
 static bool rdmablk_fail_may_run(const struct rdmablk_session *s)
 {
 	lockdep_assert_held(&s->lock);
 	if (s->outage.phase == RDMABLK_PHASE_BROKEN)
 		return s->path.holding &&
-		       (!s->outage.planned || s->state == RDMABLK_DEV_DELETING);
+		       (!s->outage.planned || READ_ONCE(s->hurry) ||
+			s->state == RDMABLK_DEV_DELETING);
 	return rdmablk_state_is_down(s->outage.phase);
 }
 
@@ -380,12 +381,14 @@ static void rdmablk_recovery_flush_all(struct rdmablk_session *s)
 	}
 }
 
-/* New requests are held from now on, and the fail work may end them. */
+/*
+ * New requests are held as soon as the fail work has ended the quiesce. As long as the fail work
+ * may not run, they wait in the block layer.
+ */
 static void rdmablk_recovery_hold(struct rdmablk_session *s)
 {
 	lockdep_assert_held(&s->lock);
 	WRITE_ONCE(s->path.holding, true);
-	/* The fail work also ends the quiesce. */
 	rdmablk_fail_kick(s);
 }
 
@@ -395,9 +398,34 @@ static void rdmablk_recovery_unhold(struct rdmablk_session *s)
 	spin_lock_irq(&s->lock);
 	WRITE_ONCE(s->path.holding, false);
 	spin_unlock_irq(&s->lock);
-	/* From here on nobody arms it, so it cannot end the quiesce that follows. */
+	/* Nobody arms it any more, but it may run. It would end the quiesce that follows. */
 	cancel_delayed_work_sync(&s->fail_work);
 	rdmablk_recovery_quiesce(s);
+}
+
+/* Whether the lost connection was a short one. It does not reset the pause between two tries. */
+static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
+{
+	return time_before(s->outage.lost_at, s->live_at + s->keepalive.tmo);
+}
+
+static u64 rdmablk_recovery_served(const struct rdmablk_session *s)
+{
+	struct rdmablk_stats sum;
+
+	rdmablk_stats_sum(s->path.stats, &sum);
+	return sum.ios[READ] + sum.ios[WRITE] + sum.flushes + sum.discards;
+}
+
+/*
+ * Whether the last outage goes on: the connection in between was a short one and has completed no
+ * request, although requests were held, or I/O had failed. Otherwise a target that ends each
+ * connection right away, or makes this side do so, would hold I/O for ever.
+ */
+static bool rdmablk_recovery_goes_on(const struct rdmablk_session *s)
+{
+	return s->outage.waiting && rdmablk_recovery_was_short(s) &&
+	       rdmablk_recovery_served(s) == s->outage.served;
 }
 
 /*
@@ -407,12 +435,17 @@ static void rdmablk_recovery_unhold(struct rdmablk_session *s)
  * connection. Requests that do not end are held, and sent again on the next connection. If
  * a step fails, the session ends like one whose connection was lost. The keep-alive goes on: a
  * flush may take longer than the target's session timeout. I/O may have less time than that,
- * so new requests are held as in an outage meanwhile.
+ * so meanwhile the fail work runs. The waits before and after the flush are short.
  */
 static void rdmablk_recovery_settle(struct rdmablk_session *s)
 {
+	bool goes_on;
+
 	rdmablk_recovery_wait_idle(s);
+	goes_on = rdmablk_recovery_goes_on(s);
 	spin_lock_irq(&s->lock);
+	if (goes_on)
+		s->outage.clock = s->outage.last_clock;
 	rdmablk_recovery_hold(s);
 	spin_unlock_irq(&s->lock);
 	rdmablk_recovery_flush_all(s);
@@ -436,12 +469,6 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
 	       !s->path.read_only && !READ_ONCE(s->outage.fenced);
 }
 
-/* Whether the lost connection was a short one. It does not reset the pause between two tries. */
-static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
-{
-	return time_before(s->outage.lost_at, s->live_at + s->keepalive.tmo);
-}
-
 /*
  * Whether a request that has lost the connection before this one, too, may be what broke both,
  * as a large WRITE does where large packets do not get through. The transport, or the timer of
@@ -454,25 +481,6 @@ static bool rdmablk_recovery_is_again(const struct rdmablk_session *s)
 
 	return s->outage.reason == RDMABLK_R_IO_TIMEOUT ||
 	       time_before(s->outage.lost_at, s->live_at + life);
-}
-
-static u64 rdmablk_recovery_served(const struct rdmablk_session *s)
-{
-	struct rdmablk_stats sum;
-
-	rdmablk_stats_sum(s->path.stats, &sum);
-	return sum.ios[READ] + sum.ios[WRITE] + sum.flushes + sum.discards;
-}
-
-/*
- * Whether the last outage goes on: the connection in between was a short one and has completed no
- * request, although requests were held, or I/O had failed. Otherwise a target that ends each
- * connection right away, or makes this side do so, would hold I/O for ever.
- */
-static bool rdmablk_recovery_goes_on(const struct rdmablk_session *s)
-{
-	return s->outage.waiting && rdmablk_recovery_was_short(s) &&
-	       rdmablk_recovery_served(s) == s->outage.served;
 }
 
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
@@ -514,6 +522,8 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 		s->outage.clock = s->outage.last_clock;
 	else if (rdmablk_recovery_is_planned(s))
 		s->outage.clock = jiffies + s->opt.connect_tmo * HZ;
+	else
+		s->outage.clock = s->outage.lost_at;
 	rdmablk_session_set_phase(s, hopeless ? RDMABLK_PHASE_LOST : RDMABLK_PHASE_DOWN);
 	rdmablk_recovery_hold(s);
 	spin_unlock_irq(&s->lock);
@@ -800,7 +810,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 void rdmablk_recovery_give_up(struct rdmablk_session *s)
 {
 	rdmablk_queue_waiter_cancel(&s->waiter);
-	/* Tasks need not wait for that flush. */
+	/* If that flush is under way, tasks need not wait for it. */
 	spin_lock_irq(&s->lock);
 	rdmablk_fail_kick(s);
 	spin_unlock_irq(&s->lock);

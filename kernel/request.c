@@ -315,7 +315,7 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 	/* The request has ended already, but ->complete() has not run yet. */
 	if (blk_mq_request_completed(rq))
 		return true;
-	/* It came during the flush of an orderly end: no connection had it. */
+	/* It came during the flush of an orderly end, so the device does not have it. */
 	if (req->held)
 		return true;
 	rdmablk_onesided_unmap(path, rq);
@@ -359,13 +359,13 @@ static bool rdmablk_request_is_posted(struct request *rq, void *data)
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 	bool *busy = data;
 
-	*busy |= !blk_mq_request_completed(rq) && !req->held;
+	*busy |= !blk_mq_request_completed(rq) && !READ_ONCE(req->held);
 	return !*busy;
 }
 
 /**
  * rdmablk_request_busy() - whether any request is under way and not held
- * @set: tag set. Unless it is quiesced, a request that is being held may still count
+ * @set: tag set. Unless it is quiesced, a request that is being held or ended may count, too
  *
  * Return: true: there is one.
  */
@@ -403,7 +403,7 @@ static void rdmablk_request_end_held(struct request *rq)
 {
 	struct rdmablk_request *req = blk_mq_rq_to_pdu(rq);
 
-	req->held = false;
+	WRITE_ONCE(req->held, false);
 	req->unsent = false;
 	req->status = BLK_STS_TRANSPORT;
 	rdmablk_request_hand_over(rq);

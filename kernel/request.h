@@ -113,8 +113,8 @@ struct rdmablk_hwq {
  * @live: I/O may be posted; all other fields here are constant while it is true. Cleared
  *	before a quiesce; after the quiesce nobody posts.
  * @failing: while not @live: I/O fails; else it waits
- * @holding: while not @live: new requests are held, unless they fail; false until the
- *	connection has been taken down, but for the time of a flush before that
+ * @holding: while not @live: new requests are held, unless they fail. True after the
+ *	connection has been taken down, and while an orderly end flushes
  * @failing_fast: while not @live: FAILFAST requests fail
  * @commands: the session has commands
  * @staged: READs and WRITEs are commands, too
@@ -225,9 +225,9 @@ enum rdmablk_sender {
  * @posted: the device may have seen the request
  * @watched: no task polls for the request, although its completion has no interrupt
  * @held: the connection was lost while the request was in flight, and the device is done
- *	with it; or the request arrived while the connection was down. It will be posted
+ *	with it; or the request arrived while new requests are held. It will be posted
  *	again with the next connection, or ended
- * @unsent: the request is held and was never posted
+ * @unsent: the request is held, and was not with the device when the connection was lost
  * @status: status with which the request ends
  * @remote: address at the target, if one-sided
  * @begun: time when the request was first queued, nanoseconds; 0: it is not measured

@@ -124,13 +124,23 @@ MUTANTS = [
      RECOVERY, "\tcancel_delayed_work_sync(&s->fail_work);\n\trdmablk_recovery_quiesce(s);\n}\n",
      "\trdmablk_recovery_quiesce(s);\n}\n"),
     ("a flush for a renewed connection counts as an outage", "test_recovery_asked", RECOVERY,
-     "\t\t       (!s->outage.planned || s->state == RDMABLK_DEV_DELETING);\n",
-     "\t\t       s->state != RDMABLK_DEV_NEW;\n"),
+     "(!s->outage.planned || READ_ONCE(s->hurry) ||\n", "(!s->hurry || READ_ONCE(s->hurry) ||\n"),
     ("a removed disk holds I/O until a renewed connection is flushed", "test_recovery_asked",
-     RECOVERY, "\t\t       (!s->outage.planned || s->state == RDMABLK_DEV_DELETING);\n",
-     "\t\t       !s->outage.planned;\n"),
+     RECOVERY, "\t\t\ts->state == RDMABLK_DEV_DELETING);\n", "\t\t\tfalse);\n"),
+    ("a reboot waits for a renewed connection to be flushed", "test_recovery_asked", RECOVERY,
+     "(!s->outage.planned || READ_ONCE(s->hurry) ||\n", "(!s->outage.planned ||\n"),
+    ("somebody lets requests come before the flush", "test_recovery_asked", RECOVERY,
+     "\t\treturn s->path.holding &&\n", "\t\treturn s->state != RDMABLK_DEV_NEW &&\n"),
+    ("somebody lets requests come after the flush", "test_recovery_asked", RECOVERY,
+     "\tWRITE_ONCE(s->path.holding, false);\n\tspin_unlock_irq(&s->lock);\n"
+     "\t/* Nobody", "\tspin_unlock_irq(&s->lock);\n\t/* Nobody"),
+    ("each flush begins the clock of I/O again", "test_recovery_asked", RECOVERY,
+     "\tif (goes_on)\n\t\ts->outage.clock = s->outage.last_clock;\n"
+     "\trdmablk_recovery_hold(s);\n", "\t(void)goes_on;\n\trdmablk_recovery_hold(s);\n"),
+    ("an outage is over that counts on", "test_recovery_asked", RECOVERY,
+     "\telse\n\t\ts->outage.clock = s->outage.lost_at;\n", ""),
     ("a removed disk holds I/O until the flush has ended", "test_recovery_asked", RECOVERY,
-     "\t/* Tasks need not wait for that flush. */\n\tspin_lock_irq(&s->lock);\n"
+     "\t/* If that flush is under way, tasks need not wait for it. */\n\tspin_lock_irq(&s->lock);\n"
      "\trdmablk_fail_kick(s);\n",
      "\tspin_lock_irq(&s->lock);\n"),
     ("reconnecting ends before the flush has", "test_recovery_asked", RECOVERY,

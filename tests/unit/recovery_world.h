@@ -14,6 +14,7 @@
 #include "../../kernel/login.h"
 #include "../../kernel/patience.h"
 #include "../../kernel/poll.h"
+#include "../../kernel/recovery.h"
 #include "../../kernel/state.h"
 
 #define READ	0
@@ -160,9 +161,20 @@ void rdmablk_poll_all(struct rdmablk_hwq **hwq, u32 n)
 	assert_int_equal(n, s.nr_queues);
 }
 
+/* While the recovery needs a quiesced queue, nobody can have the fail work end the quiesce. */
+static void changes_nothing(void)
+{
+	if (s.outage.phase != RDMABLK_PHASE_BROKEN)
+		return;
+	rdmablk_recovery_changed(&s);
+	assert_int_equal(unit_due(&s.fail_work), -1);
+}
+
 static void schedule_timeout_uninterruptible(long left)
 {
 	assert_true(left > 0);
+	if (!s.path.holding)
+		changes_nothing();
 	jiffies += (unsigned long)left;
 	longest_nap = max_t(unsigned int, longest_nap, left);
 	if (io.busy)
@@ -282,6 +294,7 @@ int rdmablk_ctrl_wait(struct rdmablk_ctrl *ctrl, u16 tag, unsigned long deadline
 	assert_ptr_equal(ctrl, &s.ctrl);
 	assert_int_equal(tag, RDMABLK_TAG_LOGOUT);
 	target.logout_wait = deadline - jiffies;
+	changes_nothing();
 	return target.logout;
 }
 

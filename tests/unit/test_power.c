@@ -375,6 +375,26 @@ static void test_timeout(void **state)
 	assert_true(rdmablk_disk_timeout(&session) > (7 * 4 * (4096ULL << 31)) / 1000000);
 }
 
+/* The first scan has failed. The next one needs a connection, or it fails, too. */
+static void test_rescan(void **state)
+{
+	(void)state;
+	session.added = true;
+	session.unscanned = true;
+	for (int phase = 0; phase < RDMABLK_PHASES; phase++) {
+		session.outage.phase = (enum rdmablk_phase)phase;
+		if (phase == RDMABLK_PHASE_UP)
+			continue;
+		rdmablk_disk_work(&session.disk_work.work);
+		assert_true(session.unscanned);
+		assert_int_equal(disks[0].state, 0);
+	}
+	session.outage.phase = RDMABLK_PHASE_UP;
+	rdmablk_disk_work(&session.disk_work.work);
+	assert_false(session.unscanned);
+	assert_int_equal(disks[0].state, 1UL << GD_NEED_PART_SCAN);
+}
+
 /* The next connection may have longer retries. */
 static void test_another_path(void **state)
 {
@@ -413,6 +433,7 @@ int main(void)
 		TEST(test_removed),
 		TEST(test_timeout),
 		TEST(test_another_path),
+		TEST(test_rescan),
 	};
 
 	return cmocka_run_group_tests_name("power", tests, NULL, NULL);

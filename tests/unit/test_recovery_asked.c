@@ -111,6 +111,7 @@ static void test_slow_flush(void **state)
 /* Lets the fail work look, which ends the quiesce. */
 static void fail_work_runs(void)
 {
+	assert_true(s.path.holding);
 	assert_int_equal(unit_due(&s.fail_work), 0);
 	unit_run(&s.fail_work);
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_BROKEN);
@@ -120,11 +121,10 @@ static void fail_work_runs(void)
 /* I/O that comes during the flush has its usual time, which the administrator may change. */
 static void io_fails_meanwhile(void)
 {
-	assert_true(s.path.holding);
 	fail_work_runs();
 	assert_int_equal(io.failed, 1);		/* FAILFAST */
 	assert_false(s.path.failing);
-	assert_int_equal(unit_due(&s.fail_work), 30 * HZ);
+	assert_int_equal(unit_due(&s.fail_work), 30 * HZ - (long)(jiffies - s.outage.clock));
 	s.opt.fast_io_fail_tmo = 7;
 	jiffies += 7 * HZ;
 	rdmablk_recovery_changed(&s);
@@ -147,6 +147,7 @@ static void test_io_during_a_flush(void **state)
 {
 	(void)state;
 	io.writes = 0;
+	io.busy = 3;
 	s.opt.fast_io_fail_tmo = 30;
 	target.unflushed = 1;
 	target.meanwhile = io_fails_meanwhile;
@@ -158,6 +159,47 @@ static void test_io_during_a_flush(void **state)
 	assert_int_equal(unit_due(&s.fail_work), 0);
 	unit_run(&s.fail_work);
 	assert_int_equal(unit_due(&s.fail_work), 700 * HZ - (long)(jiffies - s.outage.clock));
+}
+
+static void io_fails_at_once(void)
+{
+	fail_work_runs();
+	assert_true(s.path.failing);
+}
+
+static void request_completes(void)
+{
+	io_fails_at_once();
+	io.served[0]++;
+}
+
+/* A connection lasts 2 s after an outage of 29 s, and serves nobody before its target shuts down. */
+static void short_connection_flushes(void (*meanwhile)(void))
+{
+	s.opt.fast_io_fail_tmo = 30;
+	target.login = -ENETUNREACH;
+	breaks(RDMABLK_R_CONNECTION);
+	unit_run(&s.fail_work);
+	jiffies = s.outage.clock + 29 * HZ;
+	target.login = 0;
+	unit_run(&s.recovery_work);
+	jiffies += 2 * HZ;
+	stopped = false;
+	ctrl_stopped = false;
+	destroyed = false;
+	target.unflushed = 1;
+	target.meanwhile = meanwhile;
+	breaks(RDMABLK_R_SHUTDOWN);
+	assert_int_equal(target.flushes, 1);
+}
+
+static void test_io_during_a_flush_of_a_short_connection(void **state)
+{
+	short_connection_flushes(io_fails_at_once);
+	assert_int_equal(s.outage.clock, s.outage.last_clock);
+	setup(state);
+	short_connection_flushes(request_completes);
+	assert_int_equal(s.outage.clock, s.outage.lost_at);
 }
 
 /* A connection that is renewed on purpose fails no I/O before its first try is over. */
@@ -184,10 +226,21 @@ static void io_fails_before_the_flush_ends(struct work_struct *work)
 
 static void disk_is_removed_meanwhile(void)
 {
+	void (*recovery)(struct work_struct *work) = s.recovery_work.work.fn;
+
 	s.state = RDMABLK_DEV_DELETING;
 	s.recovery_work.work.fn = io_fails_before_the_flush_ends;
 	mod_delayed_work(rdmablk_recovery_wq, &s.recovery_work, 0);
 	rdmablk_recovery_give_up(&s);
+	s.recovery_work.work.fn = recovery;
+}
+
+static void machine_goes_down_meanwhile(void)
+{
+	s.hurry = true;
+	rdmablk_recovery_shutdown(&s);
+	fail_work_runs();
+	assert_true(s.path.failing);
 }
 
 static void test_io_during_a_planned_flush(void **state)
@@ -205,6 +258,20 @@ static void test_io_during_a_planned_flush(void **state)
 	renews();
 	assert_int_equal(s.outage.phase, RDMABLK_PHASE_LOST);
 	assert_int_equal(target.logins, 0);
+	/* The removal began before the flush. */
+	setup(state);
+	s.state = RDMABLK_DEV_DELETING;
+	target.unflushed = 1;
+	target.meanwhile = io_fails_at_once;
+	renews();
+	assert_int_equal(target.flushes, 1);
+	setup(state);
+	target.unflushed = 1;
+	target.login = -ENETUNREACH;
+	target.meanwhile = machine_goes_down_meanwhile;
+	renews();
+	assert_int_equal(target.flushes, 1);
+	assert_true(s.path.failing);
 }
 
 /*
@@ -346,6 +413,7 @@ int main(void)
 		TEST(test_flushes_without_end),
 		TEST(test_slow_flush),
 		TEST(test_io_during_a_flush),
+		TEST(test_io_during_a_flush_of_a_short_connection),
 		TEST(test_io_during_a_planned_flush),
 		TEST(test_again_live),
 		TEST(test_again_recovering),
