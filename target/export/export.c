@@ -104,15 +104,16 @@ static void unlock_state(struct export *e)
 }
 
 /*
- * If the file lacks data, the last writer is forgotten: an initiator that has flushed everything
- * would go on, and take the file for complete. A kept arena needs no such step, because its
- * trailer tells the next daemon. Return: as export_close()
+ * If the file may lack flushed data, the last writer is forgotten: an initiator that has flushed
+ * everything would go on, and take the file for complete. A kept arena has the writer in its
+ * trailer, so the initiator goes on as long as there is the arena, which a reboot ends.
+ * Return: as export_close()
  */
 static int close_store(struct export *e)
 {
 	int ret = e->store.ops->close(&e->store);
 
-	if (e->store.lost && !e->store.kept)
+	if (e->store.lost || e->store.doubtful)
 		export_forget_writer(e);
 	unlock_state(e);
 	return ret;

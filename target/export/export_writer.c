@@ -127,7 +127,9 @@ int export_recall(struct export *export)
 
 /**
  * export_forget_writer - let no device go on, because the file may lack flushed data
- * @export: its store has been closed, and no arena has what the file lacks
+ * @export: its store has been closed
+ *
+ * The trailer of a kept arena still has its writer.
  *
  * Blocks. In a worker, as export_close().
  */

@@ -232,6 +232,10 @@ static void flush_begin(struct staged_io *io)
 		staged_finish(io, RDMABLK_R_STORE_FAILED);
 		return;
 	}
+	if (file_removed(sf->file)) {
+		staged_finish(io, RDMABLK_R_STORE_IO);
+		return;
+	}
 	pthread_mutex_lock(&sf->lock);
 	if (sf->syncing) {
 		TAILQ_INSERT_TAIL(&sf->waiting, io, entry);

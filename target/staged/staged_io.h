@@ -27,6 +27,7 @@ TAILQ_HEAD(staged_ios, staged_io);
  * @errors: number of commands that have failed
  * @failed: an fdatasync of this or another file on its disk has failed, or may have: earlier
  *	writes may be lost, although the next fdatasync would not say so
+ * @told: it has failed because of another file, after which a FLUSH of this one may have succeeded
  * @unsynced: the file has been changed since the last fdatasync began
  * @syncing: an fdatasync is under way, for @batch
  * @since: when it began, ms
@@ -50,6 +51,7 @@ struct staged_file {
 	bool through;
 	atomic_uint_fast64_t errors;
 	atomic_bool failed;
+	atomic_bool told;
 	atomic_bool unsynced;
 	bool syncing;
 	int64_t since;

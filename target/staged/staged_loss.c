@@ -9,7 +9,8 @@
  * a cache. The loss is noted for the disk, because it also concerns files that are exported
  * before or after, and not at that moment. An answer for another file just before the failure
  * was read is not held back: each FLUSH would have to wait for the FLUSHes of all other files of
- * its disk.
+ * its disk. So flushed data of the other file may be lost, and no device goes on with it by itself
+ * after it was closed.
  */
 #include <string.h>
 
@@ -26,9 +27,11 @@ static void disk_lost(struct disk_watch *w, const char *by, bool again)
 	struct staged_file *sf = container_of(w, struct staged_file, watch);
 
 	(void)again;	/* nothing makes it good until the file is opened again */
-	if (!sf->file->read_only && !atomic_exchange(&sf->failed, true))
-		log_err("export %s: data written to %s may be lost with that of export %s on the same disk; no FLUSH will succeed until it is opened again",
-			sf->file->name, sf->file->path, by);
+	if (sf->file->read_only || atomic_exchange(&sf->failed, true))
+		return;
+	atomic_store(&sf->told, true);
+	log_err("export %s: data written to %s may be lost with that of export %s on the same disk; no FLUSH will succeed until it is opened again",
+		sf->file->name, sf->file->path, by);
 }
 
 /* Whether data of a file is being made durable. The file's lock is held. */

@@ -166,13 +166,15 @@ static void none_status(struct store *store, struct store_status *out)
 	};
 }
 
-/* Nothing is lost here: each initiator knows which of its writes are not flushed. */
+/* Each initiator knows which of its writes are not flushed. */
 static int none_close(struct store *store)
 {
 	struct store_none *none = store->priv;
 
 	iothread_pool_stop(none->threads);
 	staged_file_exit(&none->staged);
+	/* From here on nobody tells it anything. */
+	store->doubtful = atomic_load(&none->staged.told);
 	file_close(&none->file);
 	free(none);
 	store->priv = NULL;

@@ -16,7 +16,6 @@
  * The geometry of a device comes from ioctls and sysfs. For a file it comes from the file
  * system, or is found by trying operations that cannot change a byte.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,6 +38,7 @@
 #include "base/loop.h"
 #include "base/sandbox.h"
 #include "base/util.h"
+#include "store/disk_stack.h"
 #include "store/file.h"
 
 #define LOCK_WAIT_MS	2000	/* until the writes of a killed daemon must have ended */
@@ -55,9 +55,9 @@
  * Geometry
  */
 
-/* File systems with checksums over data */
+/* File systems with checksums over data, and one that may have its files on such */
 static const long checksummed[] = {
-	BTRFS_SUPER_MAGIC, 0xca451a4e /* bcachefs */, 0x2fc12fc1 /* zfs */,
+	BTRFS_SUPER_MAGIC, 0xca451a4e /* bcachefs */, 0x2fc12fc1 /* zfs */, OVERLAYFS_SUPER_MAGIC,
 };
 
 /* Return: an attribute of a block device, or of the disk that it is a partition of; or 0. */
@@ -88,29 +88,6 @@ static uint64_t attribute_of(dev_t dev, const char *name)
 static uint64_t attribute(const struct file *f, const char *name)
 {
 	return attribute_of(f->ino, name);
-}
-
-/* Whether a device, or the disk of a partition, is made of others; true if unknown */
-static bool is_stacked(dev_t dev)
-{
-	static const char * const places[] = {
-		"/sys/dev/block/%u:%u/slaves", "/sys/dev/block/%u:%u/../slaves",
-	};
-	const struct dirent *entry;
-	char path[96];
-	DIR *dir = NULL;
-
-	for (size_t i = 0; !dir && i < ARRAY_SIZE(places); i++) {
-		snprintf(path, sizeof(path), places[i], major(dev), minor(dev));
-		dir = opendir(path);
-	}
-	if (!dir)
-		return true;
-	do
-		entry = readdir(dir);
-	while (entry && entry->d_name[0] == '.');
-	closedir(dir);
-	return entry;
 }
 
 static uint32_t block_size(const struct file *f, unsigned long request)
@@ -166,9 +143,10 @@ static int device_geometry(struct file *f, uint32_t block)
 	f->mem_align = logical;
 	f->physical_block = block_size(f, BLKPBSZGET);
 	/* A stacked device says that it has FUA, and flushes a cache below instead. */
-	f->fua = attribute(f, "queue/fua") && !is_stacked(f->ino);
+	f->fua = attribute(f, "queue/fua") && !disk_stacked(f->ino);
 	f->rotational = attribute(f, "queue/rotational");
 	f->stable = attribute(f, "queue/stable_writes");
+	f->copies = disk_copies(f->ino);
 	f->io_min = (uint32_t)min_u64(attribute(f, "queue/minimum_io_size"), MAX_IO_HINT);
 	f->io_opt = (uint32_t)min_u64(attribute(f, "queue/optimal_io_size"), MAX_IO_HINT);
 	f->max_io = (uint32_t)min_u64(attribute(f, "queue/max_hw_sectors_kb") << 10,
@@ -220,6 +198,7 @@ static int regular_geometry(struct file *f, uint32_t block)
 	if (fs.f_bsize >= 512 && is_power_of_two((uint64_t)fs.f_bsize))
 		f->unit = (uint32_t)min_u64((uint64_t)fs.f_bsize, 1U << 30);
 	f->stable = attribute_of(f->dev, "queue/stable_writes");
+	f->copies = disk_copies(f->dev);
 	for (size_t i = 0; i < ARRAY_SIZE(checksummed); i++)
 		if (fs.f_bsize && fs.f_type == checksummed[i])
 			f->stable = true;
@@ -283,6 +262,7 @@ static void identify(struct file *f, const struct stat *st)
 	f->block_device = S_ISBLK(st->st_mode);
 	f->dev = f->block_device ? 0 : st->st_dev;
 	f->ino = f->block_device ? st->st_rdev : st->st_ino;
+	f->named = !f->block_device && st->st_nlink;
 }
 
 static int look_at(struct file *f, int fd)
@@ -646,6 +626,27 @@ bool file_shrunk(struct file *f)
 	if (!__atomic_exchange_n(&f->shrunk_said, true, __ATOMIC_RELAXED))
 		log_err("export %s: %s has become shorter than its export of %llu bytes",
 			f->name, f->path, (unsigned long long)size);
+	return true;
+}
+
+/**
+ * file_removed - whether the file of an export has lost its last name
+ * @f: open file
+ *
+ * It was removed, or another file was renamed over it. What is written to it is durable only until
+ * it is closed, so no FLUSH may succeed. Logged once.
+ *
+ * Return: true: removed. Any thread.
+ */
+bool file_removed(struct file *f)
+{
+	struct stat st;
+
+	if (!f->named || fstat(f->fd, &st) || st.st_nlink)
+		return false;
+	if (!__atomic_exchange_n(&f->removed_said, true, __ATOMIC_RELAXED))
+		log_err("export %s: %s was removed or replaced; what is written to it is lost when it is closed, and no FLUSH succeeds",
+			f->name, f->path);
 	return true;
 }
 

@@ -67,6 +67,8 @@ struct file_stamp {
  * @rotational: device with seek times
  * @stable: memory must not change while it is written directly: there are checksums over the
  *	data, and data that has changed meanwhile cannot be read again
+ * @copies: its disk may keep copies, which differ from then on if memory changes while it is
+ *	written directly
  * @size: size of the export, bytes; at most that of the file
  * @logical_block: of the export, bytes
  * @physical_block: bytes, a power of two, at least @logical_block
@@ -85,8 +87,10 @@ struct file_stamp {
  * @max_erase: largest range of file_erase(), bytes; 0: cannot erase
  * @dev: file system of a regular file; 0 for a device
  * @ino: number of the file in @dev; number of a device
+ * @named: a regular file that had a name when it was opened
  * @stamp: stamp of the file when it was opened; file_probe() takes it again
  * @shrunk_said: the log has said that the file has become shorter
+ * @removed_said: the log has said that the file was removed
  * @no_punch: punching a hole has failed; file_zero() does not try it again
  * @no_range: zeroing a range has failed; file_zero() does not try it again
  */
@@ -103,6 +107,7 @@ struct file {
 	bool fua;
 	bool rotational;
 	bool stable;
+	bool copies;
 	uint64_t size;
 	uint32_t logical_block;
 	uint32_t physical_block;
@@ -120,8 +125,10 @@ struct file {
 	uint64_t max_erase;
 	uint64_t dev;
 	uint64_t ino;
+	bool named;
 	struct file_stamp stamp;
 	bool shrunk_said;
+	bool removed_said;
 	bool no_punch;
 	bool no_range;
 };
@@ -133,6 +140,7 @@ void file_close(struct file *f);
 int file_size(const struct file *f, uint64_t *size);
 int file_grown(const struct file *f, bool fixed, uint64_t *size);
 bool file_shrunk(struct file *f);
+bool file_removed(struct file *f);
 bool file_aligned(const struct file *f, const void *buf, uint64_t offset,
 		  uint64_t bytes);
 bool file_same(const struct file *a, const struct file *b);

@@ -36,9 +36,9 @@
  * compare their files. In between they only write again what they have not synced, and compare
  * every ten minutes. Else each FLUSH of that file would have all of the others compared.
  *
- * The comparison must read the disk's contents, not those of the page cache: after a
- * failed write-back the two differ. Direct I/O does so, or else the cache is told to drop
- * its pages.
+ * The arena is filled from the disk's contents, and compared with them, not with those of the
+ * page cache: after a failed write-back the two differ, although no later sync says so. Direct
+ * I/O reads the disk, or else the cache is told to drop its pages.
  */
 #include <errno.h>
 #include <systemd/sd-daemon.h>
@@ -77,6 +77,29 @@ static int read_failed(const struct file *f, const struct file_batch *batch, int
 	return ret;
 }
 
+/*
+ * Drops what the page cache has of a part of a file. After a failed write-back it may have data that
+ * the disk does not have. The kernel keeps a folio that is partly outside the range, and one may
+ * exceed a piece.
+ */
+static void drop_cached(const struct file *f, uint64_t at, uint64_t bytes)
+{
+	uint64_t start = at / STEP_FLUSH * STEP_FLUSH;
+	uint64_t end = round_up(at + bytes, STEP_FLUSH);
+
+	posix_fadvise(f->buffered, (off_t)start, (off_t)(end - start), POSIX_FADV_DONTNEED);
+}
+
+/* Reads part of a file as the disk has it. */
+static void read_from_disk(struct file_batch *batch, void *buf, uint64_t at, uint64_t bytes)
+{
+	const struct file *f = batch->file;
+
+	if (!f->direct || batch->no_direct || !file_aligned(f, buf, at, bytes))
+		drop_cached(f, at, bytes);
+	file_batch_read(batch, buf, at, bytes);
+}
+
 /* @told: time of the last progress line in the log, seconds */
 static void tell_read(const struct file *f, uint64_t at, int64_t *told)
 {
@@ -101,7 +124,7 @@ static int read_piece(const struct store *store, struct file_batch *batch, uint6
 
 		if (atomic_load(&store->cancelled))
 			return -ECANCELED;
-		file_batch_read(batch, base + from, from, bytes);
+		read_from_disk(batch, base + from, from, bytes);
 		ret = file_batch_wait(batch);
 		if (!ret && thread_end_wanted())
 			ret = -EINTR;
@@ -531,26 +554,13 @@ static int write_differing(struct store *store, const char *is, uint64_t at,
 	return 0;
 }
 
-/* The kernel keeps a folio that is partly outside the range, and one may exceed a piece. */
-static void drop_cached(const struct full *full, uint64_t at, uint64_t bytes)
-{
-	uint64_t start = at / STEP_FLUSH * STEP_FLUSH;
-	uint64_t end = round_up(at + bytes, STEP_FLUSH);
-
-	posix_fadvise(full->file.buffered, (off_t)start, (off_t)(end - start),
-		      POSIX_FADV_DONTNEED);
-}
-
 /* Reads and compares a piece. */
 static int compare_data(struct store *store, uint64_t at, uint64_t bytes)
 {
 	struct full *full = full_of(store);
 	int ret;
 
-	if (!full->file.direct || full->batch.no_direct ||
-	    !file_aligned(&full->file, full->bounce, at, bytes))
-		drop_cached(full, at, bytes);
-	file_batch_read(&full->batch, full->bounce, at, bytes);
+	read_from_disk(&full->batch, full->bounce, at, bytes);
 	ret = file_batch_wait(&full->batch);
 	if (ret)
 		return ret;
@@ -893,7 +903,7 @@ void full_flush(struct store *store, struct store_works *works)
 {
 	struct full *full = full_of(store);
 	struct store_work *w, *first = TAILQ_FIRST(works);
-	int ret = arena_guard_broken(store->guard) ? -EIO :
+	int ret = arena_guard_broken(store->guard) || file_removed(&full->file) ? -EIO :
 		  file_shrunk(&full->file) ? cut_off(full) : 0;
 
 	full->pace = false;

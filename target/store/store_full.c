@@ -16,7 +16,8 @@
  *
  * The end of the daemon waits until the file is up to date, however long that takes. If the file
  * cannot be brought up to date, the end says so, and without a kept arena the data is lost. Then
- * flushed data may be missing, too, and no disk goes on by itself.
+ * flushed data may be missing, too, and no disk goes on by itself. If there is a kept arena, disks
+ * go on with it. They do not go on with the file if a reboot has ended the arena.
  */
 #include <errno.h>
 
@@ -269,7 +270,7 @@ static int open_parts(struct store *store, const struct export_config *ec)
 		disk_loss_watch(&full->watch);
 	}
 	/* Adapters write to the arena while it is written to the file. */
-	full->batch.no_direct = full->file.stable;
+	full->batch.no_direct = full->file.stable || full->file.copies;
 	ret = bitmap_init(&full->unsynced, round_up(store->size, full->granule) /
 			  full->granule) ?: full_compare_init(full);
 	if (ret)
@@ -345,6 +346,8 @@ static int finish(struct store *store)
 				 full->file.name, i, END_TRIES, full->file.path, late ?
 				 "its disk has lost writes meanwhile" : strerror(-ret));
 	}
+	if (!ret && file_removed(&full->file))
+		return -ENOENT;
 	return ret ?: store->kept && file_shrunk(&full->file) ? -EIO : 0;
 }
 
@@ -406,6 +409,7 @@ static int close_published(struct store *store)
 	int ret = full->file.read_only ? 0 : finish_writer(store, &settled);
 
 	broken = arena_guard_broken(store->guard);
+	store->doubtful = ret || !settled || atomic_load(&full->lost);
 	if (ret) {
 		store->lost = !store->kept || broken;
 		log_err("export %s: %s lacks the last writes: %s%s",

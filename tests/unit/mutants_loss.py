@@ -7,6 +7,7 @@ DISK = "target/store/disk_loss.c"
 FULL = "target/store/full.c"
 STORE = "target/store/store_full.c"
 STEP = "target/admin/admin_step.c"
+STACK = "target/store/disk_stack.c"
 EXPORT = "target/export/export.c"
 WRITER = "target/export/export_writer.c"
 NOTES = "target/export/last_writer.c"
@@ -332,6 +333,16 @@ MUTANTS = [
     ("a disk goes on over flushed data that is missing", "target_last_writer_end_test", EXPORT,
      "\t\texport_forget_writer(e);\n\tunlock_state",
      "\t\t(void)e;\n\tunlock_state"),
+    ("a disk goes on with a file that lacks what its arena had", "target_last_writer_end_test",
+     EXPORT, "\tif (e->store.lost || e->store.doubtful)\n", "\tif (e->store.lost)\n"),
+    ("a file that may lack data is told from none that lacks it", "target_last_writer_end_test",
+     STORE, "\tstore->doubtful = ret || !settled || atomic_load(&full->lost);\n",
+     "\tstore->doubtful = false;\n"),
+    ("an uncached file forgets that it has heard of a loss", "target_last_writer_end_test",
+     "target/staged/store_none.c",
+     "\tstore->doubtful = atomic_load(&none->staged.told);\n", ""),
+    ("an uncached file that hears of a loss has flushed all", "target_last_writer_end_test",
+     "target/staged/staged_loss.c", "\tatomic_store(&sf->told, true);\n", ""),
     ("the process forgets a writer, and its note stays", "target_last_writer_end_test", WRITER,
      "\tint ret = export->store.marked ? last_writer_forget(&of) : 0;\n",
      "\tint ret = 0 * of.name[0];\n"),
@@ -358,4 +369,38 @@ MUTANTS = [
      "\t\tadmin_say(\"%s\", why);\n"),
     ("direct and buffered writes are mixed", "target_staged_test", "target/staged/staged_io.c",
      "(f->stable || f->align > f->logical_block)", "f->stable"),
+    # --- what is read, and where it is written
+    ("an arena is filled with what the disk does not have", "target_full_test", FULL,
+     "\tif (!f->direct || batch->no_direct || !file_aligned(f, buf, at, bytes))\n"
+     "\t\tdrop_cached(f, at, bytes);\n", "\tif (!f)\n\t\tdrop_cached(f, at, bytes);\n"),
+    ("a FLUSH of a cached file that was removed succeeds", "target_full_test", FULL,
+     "arena_guard_broken(store->guard) || file_removed(&full->file) ? -EIO :\n",
+     "arena_guard_broken(store->guard) ? -EIO :\n"),
+    ("a file that was removed has all at the end", "target_full_test", STORE,
+     "\tif (!ret && file_removed(&full->file))\n\t\treturn -ENOENT;\n", ""),
+    ("a file without a name was removed", "target_full_test", "target/store/file.c",
+     "\tif (!f->named || fstat(f->fd, &st) || st.st_nlink)\n",
+     "\tif (fstat(f->fd, &st) || st.st_nlink)\n"),
+    ("a FLUSH of an uncached file that was removed succeeds", "target_staged_test",
+     "target/staged/staged_io.c",
+     "\tif (file_removed(sf->file)) {\n", "\tif (0 && file_removed(sf->file)) {\n"),
+    ("an arena that changes is written to two disks", "target_blockdev_test", STORE,
+     "full->file.stable || full->file.copies;\n", "full->file.stable;\n"),
+    ("md mirrors nothing", "target_blockdev_test", STACK,
+     "\t\treturn !strncmp(line, \"raid1\", 5);", "\t\treturn false;"),
+    ("each array of md is a mirror", "target_blockdev_test", STACK,
+     "\t\treturn !strncmp(line, \"raid1\", 5);", "\t\treturn slaves > 1;"),
+    ("a volume on two devices has no copies", "target_blockdev_test", STACK,
+     "\treturn len && slaves > 1 &&", "\treturn len && slaves > 2 &&"),
+    ("a volume on one device has copies", "target_blockdev_test", STACK,
+     "\treturn len && slaves > 1 &&", "\treturn len && slaves > 0 &&"),
+    ("each path of a disk is a copy", "target_blockdev_test", STACK,
+     "strncmp(line, \"mpath-\", 6) &&", "strncmp(line, \"mpath:\", 6) &&"),
+    ("a thin pool has copies", "target_blockdev_test", STACK,
+     "strcmp(line + len - 6, \"-tpool\")", "strcmp(line + len - 6, \"-pools\")"),
+    ("a device below has no copies", "target_blockdev_test", STACK,
+     "\t\t\thas_copies(path, depth - 1);\n", "\t\t\tfalse;\n"),
+    ("a partition has no copies", "target_blockdev_test", STACK,
+     "\treturn has_copies(place, STACK_DEPTH) || has_copies(whole, STACK_DEPTH);\n",
+     "\treturn has_copies(place, STACK_DEPTH) || !whole[0];\n"),
 ]

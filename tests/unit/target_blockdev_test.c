@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Secure erase, the volatile cache and FUA of a block device, also if it is stacked on others:
- * what the daemon finds out and what it offers to sessions. A regular file passes for the device:
+ * Secure erase, the volatile cache, FUA and copies of a block device, also if it is stacked on
+ * others: what the daemon finds out and what it offers to sessions. A regular file passes for the device:
  * this program replaces the calls that tell them apart, and a directory replaces sysfs.
  *
- * Sources: target/store/file.c target/staged/store_none.c target/store/store_full.c
+ * Sources: target/store/file.c target/store/disk_stack.c target/staged/store_none.c
+ *	   target/store/store_full.c
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -219,6 +220,71 @@ static void fua_is_of_the_device_itself(void **state)
 	}
 }
 
+/* Whether a cached file writes copies of its arena to the device, which do not change */
+static bool is_copied(const char *path)
+{
+	struct store s;
+	bool copied;
+
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	copied = full_of(&s)->batch.no_direct;
+	full_close(&s);
+	return copied;
+}
+
+/* A slave of the disk: one that is a disk itself if @made is NULL, else one of @made. */
+static void slave(const char *name, const char *made)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "disk/slaves/%.20s", name);
+	assert_int_equal(files_run("mkdir -p %s/slaves %s/dm %s/md", files_path(path),
+				   files_path(path), files_path(path)), 0);
+	if (made) {
+		snprintf(path, sizeof(path), "slaves/%.20s/md/level", name);
+		attribute(path, made);
+	}
+}
+
+/* Two devices that get one request read the arena at different times. */
+static void devices_with_copies(void **state)
+{
+	static const struct {
+		const char *level, *uuid;
+		unsigned int slaves;
+		bool copied;
+	} disks[] = {
+		{ NULL, NULL, 0, false },
+		{ "raid1\n", NULL, 2, true },
+		{ "raid10\n", NULL, 4, true },
+		{ "raid0\n", NULL, 2, false },
+		{ "raid5\n", NULL, 3, false },
+		{ NULL, "LVM-vgmirrored\n", 2, true },
+		{ NULL, "LVM-vglinear\n", 1, false },
+		{ NULL, "LVM-vgpool-tpool\n", 2, false },
+		{ NULL, "mpath-36001405\n", 2, false },
+		{ NULL, NULL, 2, false },		/* neither of md nor of the device mapper */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(disks); i++) {
+		const char *path = device_new(i & 1);
+
+		assert_int_equal(files_run("mkdir %s", files_path("disk/md")), 0);
+		assert_int_equal(files_run("mkdir %s", files_path("disk/dm")), 0);
+		if (disks[i / 2].level)
+			attribute("md/level", disks[i / 2].level);
+		if (disks[i / 2].uuid)
+			attribute("dm/uuid", disks[i / 2].uuid);
+		for (unsigned int n = 0; n < disks[i / 2].slaves; n++)
+			slave((const char *[]){ "sda", "sdb", "sdc", "sdd" }[n], NULL);
+		assert_true(is_copied(path) == disks[i / 2].copied);
+		/* a device below has copies */
+		slave("md127", "raid1\n");
+		assert_true(is_copied(path));
+	}
+}
+
 static void a_device_without_a_cache_is_not_flushed(void **state)
 {
 	static const struct {
@@ -353,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fua_is_of_the_device_itself),
+		cmocka_unit_test(devices_with_copies),
 		cmocka_unit_test(a_device_without_a_cache_is_not_flushed),
 		cmocka_unit_test(a_file_is_flushed_whatever_its_disk_says),
 		cmocka_unit_test(who_can_erase_offers_it),

@@ -17,13 +17,23 @@
 #define SIZE	(16 * MIB)
 
 static unsigned int syncs;
+static uint64_t dropped;	/* bytes of the page cache that were to be dropped */
 static int hurry;		/* seconds that pass with each clock_gettime() */
 
-/* fdatasync() and clock_gettime() replace those of the C library. */
+/* fdatasync(), posix_fadvise() and clock_gettime() replace those of the C library. */
 int fdatasync(int fd)
 {
 	syncs++;
 	return (int)syscall(SYS_fdatasync, fd);
+}
+
+int posix_fadvise(int fd, off_t offset, off_t len, int advice)
+{
+	(void)fd;
+	assert_int_equal(offset % (8 * MIB), 0);
+	assert_int_equal(advice, POSIX_FADV_DONTNEED);
+	dropped += (uint64_t)len;
+	return 0;
 }
 
 int clock_gettime(clockid_t id, struct timespec *now)
@@ -65,6 +75,60 @@ static bool logged(const char *text, const char **rest)
 }
 
 /* A slow read of a file logs its progress, by the clock and not by bytes. */
+/*
+ * After a failed write-back the page cache has data that the disk does not have. The arena gets what
+ * the disk has.
+ */
+static void a_file_is_read_from_the_disk(void **state)
+{
+	const char *path = files_new("cached", SIZE);
+	struct store s;
+
+	(void)state;
+	files_write(path, 0, SIZE, 1);
+	dropped = 0;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	assert_true(full_of(&s)->batch.no_direct || !full_of(&s)->file.direct || !dropped);
+	/* the same with reads that go through the page cache */
+	dropped = 0;
+	full_of(&s)->batch.no_direct = true;
+	assert_int_equal(full_fill(&s, &full_of(&s)->batch, 0, false), 0);
+	assert_true(dropped >= SIZE);
+	full_close(&s);
+}
+
+/* What is written to a file without a name is gone when it is closed. */
+static void a_file_that_is_removed(void **state)
+{
+	const char *path = files_new("removed", SIZE);
+	struct store s;
+
+	(void)state;
+	assert_int_equal(full_open(&s, full_config(path)), 0);
+	full_rdma(&s, 0, 4096, 1);
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 4096, NULL), RDMABLK_OK);
+	files_new("restored", SIZE);
+	assert_int_equal(rename(files_path("restored"), files_path("removed")), 0);
+	full_rdma(&s, 0, 4096, 2);
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 4096, NULL), RDMABLK_R_STORE_IO);
+	assert_int_equal(s.ops->close(&s), -ENOENT);
+	assert_true(s.lost && s.doubtful);
+	/* one that had no name when it was opened has not lost it */
+	path = files_new("nameless", SIZE);
+	{
+		char link[64];
+		int fd = open(path, O_RDWR | O_CLOEXEC);
+
+		assert_int_equal(unlink(path), 0);
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		assert_int_equal(full_open(&s, full_config(link)), 0);
+		full_rdma(&s, 0, 4096, 1);
+		assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 4096, NULL), RDMABLK_OK);
+		assert_int_equal(s.ops->close(&s), 0);
+		close(fd);
+	}
+}
+
 static void how_far_it_is(void **state)
 {
 	const char *path = files_new("slow", 4 * MIB), *log = files_path("log");
@@ -763,6 +827,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_read),
+		cmocka_unit_test(a_file_is_read_from_the_disk),
+		cmocka_unit_test(a_file_that_is_removed),
 		cmocka_unit_test(how_far_it_is),
 		cmocka_unit_test(holes_are_zero),
 		cmocka_unit_test(limits),

@@ -10,6 +10,7 @@
  */
 #include "target_last_writer.h"
 #include "target_full.h"
+#include "../../target/staged/store_none.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -614,6 +615,76 @@ static void nobody_goes_on_over_flushed_data_that_may_be_missing(void **state)
 	}
 }
 
+/*
+ * A has flushed everything, and the file may lack some of it. A goes on with the arena, but not
+ * with the file if the arena is gone.
+ */
+static void an_arena_that_a_reboot_has_ended(void **state)
+{
+	char words[500], rules[240];
+
+	(void)state;
+	if (!arenas())
+		skip();
+	watch("ended");
+	snprintf(rules, sizeof(rules), "%s", files_path("rules"));
+	snprintf(words, sizeof(words), "%s,fault=%s", with, rules);
+	for (int i = 0; i < 4; i++) {
+		bool fails = i & 1, gone = i & 2;
+		struct export *e;
+
+		files_run("rm -rf %s", files_path("ended"));
+		files_new("disk1", SIZE);
+		files_text(rules, "");
+		unlink(files_path("kept/arena"));
+		assert_int_equal(try_with("ended", words), 0);
+		full_end_pause_ms = 1;
+		e = export_find("d");
+		let_write("d", &lease_a);
+		flush(e, 2);
+		if (fails)
+			disk_fails(e, rules);
+		stop();
+		copy(disk.durable, disk.notes);		/* the power fails */
+		files_text(rules, "");
+		if (gone)
+			unlink(files_path("kept/arena"));
+		assert_int_equal(try_with("ended", words), 0);
+		assert_int_equal(may("d"), fails && gone ? 0 : 1);
+		stop();
+	}
+	umount2(files_path("kept"), MNT_DETACH);
+}
+
+/*
+ * The sync of another file has failed. It may have lost what A has flushed to an uncached file just
+ * before.
+ */
+static void an_uncached_file_that_hears_of_a_loss(void **state)
+{
+	(void)state;
+	watch("heard");
+	for (int hears = 0; hears < 2; hears++) {
+		struct disk_watch by = { .name = "other" };
+		struct export *e;
+
+		files_run("rm -rf %s", files_path("heard"));
+		files_new("disk1", SIZE);
+		assert_int_equal(try_with("heard", "cache=none"), 0);
+		e = export_find("d");
+		let_write("d", &lease_a);
+		memcpy(by.disk, ((struct store_none *)e->store.priv)->staged.watch.disk,
+		       sizeof(by.disk));
+		if (hears)
+			disk_loss_fail(&by);
+		stop();
+		copy(disk.durable, disk.notes);		/* the power fails */
+		assert_int_equal(try_with("heard", "cache=none"), 0);
+		assert_int_equal(may("d"), hears ? 0 : 1);
+		stop();
+	}
+}
+
 /* The result says whether the writer's note is gone. The notes of file and arena stay. */
 static void forgetting_a_writer(void **state)
 {
@@ -800,6 +871,8 @@ int main(void)
 		cmocka_unit_test(an_arena_that_is_older),
 		cmocka_unit_test(the_end_tells_whether_data_is_lost),
 		cmocka_unit_test(nobody_goes_on_over_flushed_data_that_may_be_missing),
+		cmocka_unit_test(an_arena_that_a_reboot_has_ended),
+		cmocka_unit_test(an_uncached_file_that_hears_of_a_loss),
 		cmocka_unit_test(forgetting_a_writer),
 		cmocka_unit_test(an_arena_that_is_not_noted),
 		cmocka_unit_test(some_notes_are_gone),

@@ -321,6 +321,23 @@ static int syncs(void)
 	return readies;
 }
 
+/* What is written to a file without a name is gone when it is closed. */
+static void a_file_that_is_removed(void **state)
+{
+	(void)state;
+	place_open(dir, 4U << 20, BLOCK, true);
+	place.file.fua = false;		/* no file has it, only devices */
+	pattern(place.memory, BLOCK, 1);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_OK);
+	assert_int_equal(unlink(place.path), 0);
+	assert_int_equal(run(RDMABLK_OP_WRITE, 0, 0, BLOCK), RDMABLK_OK);
+	assert_int_equal(run(RDMABLK_OP_FLUSH, 0, 0, 0), RDMABLK_R_STORE_IO);
+	assert_int_equal(write_fua(0, BLOCK), RDMABLK_R_STORE_IO);
+	assert_int_equal(run(RDMABLK_OP_READ, 0, 0, BLOCK), RDMABLK_OK);
+	place_close();
+}
+
 /* The first FLUSH syncs, because the page cache may have data from before the open. */
 static void a_flush_of_nothing_syncs_nothing(void **state)
 {
@@ -715,6 +732,7 @@ int main(void)
 		cmocka_unit_test(one_error_ends_one_command),
 		cmocka_unit_test(a_failed_flush_is_the_last),
 		cmocka_unit_test(flushes_share),
+		cmocka_unit_test(a_file_that_is_removed),
 		cmocka_unit_test(a_flush_of_nothing_syncs_nothing),
 		cmocka_unit_test(a_full_ring_locks_nobody_out),
 		cmocka_unit_test(a_file_that_shrinks),

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Block devices that are made of others, as sysfs shows them.
+ *
+ * md and the device mapper write a request to several devices from the same memory, to one a
+ * little earlier than to the other. If the memory changes in between, as an arena does, the
+ * devices get different data, and nobody makes them equal. Later each read gets the data of any of
+ * them.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/util.h"
+#include "store/disk_stack.h"
+
+#define STACK_DEPTH	8	/* devices made of others, one on the other */
+
+/**
+ * disk_stacked - whether a device, or the disk of a partition, is made of others
+ * @dev: number of the device
+ *
+ * Return: true: it is, or that is unknown.
+ */
+bool disk_stacked(dev_t dev)
+{
+	static const char * const places[] = {
+		"/sys/dev/block/%u:%u/slaves", "/sys/dev/block/%u:%u/../slaves",
+	};
+	const struct dirent *entry;
+	char path[96];
+	DIR *dir = NULL;
+
+	for (size_t i = 0; !dir && i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), places[i], major(dev), minor(dev));
+		dir = opendir(path);
+	}
+	if (!dir)
+		return true;
+	do
+		entry = readdir(dir);
+	while (entry && entry->d_name[0] == '.');
+	closedir(dir);
+	return entry;
+}
+
+/* Reads the first line of a file below @place, or nothing. */
+static void line_of(const char *place, const char *name, char *line, int size)
+{
+	char path[PATH_MAX];
+	FILE *file = NULL;
+
+	line[0] = '\0';
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", place, name) < sizeof(path))
+		file = fopen(path, "re");
+	if (!file)
+		return;
+	if (!fgets(line, size, file))
+		line[0] = '\0';
+	fclose(file);
+}
+
+/*
+ * Whether a device that is made of others may write a request to several of them. Of md this is
+ * known. Of the device mapper it is known that the paths of multipath, and the two devices of a
+ * thin pool, have no copies.
+ */
+static bool makes_copies(const char *place, unsigned int slaves)
+{
+	char line[256];
+	size_t len;
+
+	line_of(place, "md/level", line, sizeof(line));
+	if (line[0])
+		return !strncmp(line, "raid1", 5);	/* raid10, too */
+	line_of(place, "dm/uuid", line, sizeof(line));
+	len = strcspn(line, "\n");
+	line[len] = '\0';
+	return len && slaves > 1 && strncmp(line, "mpath-", 6) &&
+	       (len < 6 || strcmp(line + len - 6, "-tpool"));
+}
+
+/* Whether a device of sysfs keeps copies of its data, or one that it is made of does */
+static bool has_copies(const char *place, unsigned int depth)
+{
+	const struct dirent *entry;
+	unsigned int slaves = 0;
+	bool found = false;
+	char path[PATH_MAX];
+	DIR *dir;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/slaves", place) >= sizeof(path))
+		return true;
+	dir = opendir(path);
+	if (!dir)
+		return false;
+	while (!found && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		slaves++;
+		found = !depth || (size_t)snprintf(path, sizeof(path), "%s/slaves/%s", place,
+						   entry->d_name) >= sizeof(path) ||
+			has_copies(path, depth - 1);
+	}
+	closedir(dir);
+	return found || makes_copies(place, slaves);
+}
+
+/**
+ * disk_copies - whether a device, or the disk of a partition, may keep copies of its data
+ * @dev: number of the device; one that is unknown has no copies
+ *
+ * Return: true: memory that changes while it is written directly may leave different data in the
+ * copies.
+ */
+bool disk_copies(dev_t dev)
+{
+	char place[96], whole[100];
+
+	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
+	snprintf(whole, sizeof(whole), "%s/..", place);
+	return has_copies(place, STACK_DEPTH) || has_copies(whole, STACK_DEPTH);
+}
