@@ -490,13 +490,13 @@ struct ib_rdma_wr *rdmablk_cmdq_add_implied(struct rdmablk_cmd_tag *cmd)
 	WRITE_ONCE(cmdq->next, cmd->tag + 1);
 	cmd->generation++;
 	rdmablk_cmd_tells(cmd);
-	/* As in rdmablk_cmdq_add() */
-	smp_store_release(&cmd->busy, true);
 	wr = rdmablk_queue_next_wr(cmdq->queue);
 	wr->wr.wr_cqe = &cmd->cqe;
 	wr->wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
 	wr->wr.send_flags = IB_SEND_SIGNALED;
 	wr->wr.ex.imm_data = cpu_to_be32(cmd->imm);
+	/* As in rdmablk_cmdq_add(). The tag is free only when the device is done with @wr. */
+	smp_store_release(&cmd->busy, true);
 	return wr;
 }
 
@@ -520,14 +520,19 @@ void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 		cmdq->quiet++;
 		cmd->sent = true;
 	}
-	/* Before posting: a hostile target may answer a command that it has not received. */
-	smp_store_release(&cmd->busy, true);
 	wr = rdmablk_queue_next_wr(cmdq->queue);
 	wr->wr.wr_cqe = &cmd->cqe;
 	wr->wr.sg_list = cmd->sge;
 	wr->wr.num_sge = cmd->nr_sge;
 	wr->wr.opcode = IB_WR_SEND;
 	wr->wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
+	/*
+	 * Before posting, and after the last use of @cmd here: a hostile target may answer a
+	 * command that it has not received. The answer to a quiet SEND frees the tag, and
+	 * another task may use it before this SEND is posted. The device then still reads
+	 * the one segment of this SEND, which never changes: the tag's own buffer.
+	 */
+	smp_store_release(&cmd->busy, true);
 }
 
 /**

@@ -52,6 +52,15 @@ MUTANTS = [
      "|| cmd->answered ||", "||"),
     ("an answer to what was not sent counts", "test_cmdq", CMDQ,
      "!smp_load_acquire(&cmd->busy) || ", ""),
+    ("a SEND has the segments of the next user of its tag", "test_cmdq", CMDQ,
+     "\twr = rdmablk_queue_next_wr(cmdq->queue);\n\twr->wr.wr_cqe = &cmd->cqe;\n"
+     "\twr->wr.sg_list = cmd->sge;\n",
+     "\tsmp_store_release(&cmd->busy, true);\n\twr = rdmablk_queue_next_wr(cmdq->queue);\n"
+     "\twr->wr.wr_cqe = &cmd->cqe;\n\twr->wr.sg_list = cmd->sge;\n"),
+    ("a command that was sent is not under way", "test_cmdq", CMDQ,
+     "buffer.\n\t */\n\tsmp_store_release(&cmd->busy, true);\n", "buffer.\n\t */\n"),
+    ("an implied WRITE that was posted is not under way", "test_cmdq", CMDQ,
+     "with @wr. */\n\tsmp_store_release(&cmd->busy, true);\n", "with @wr. */\n"),
     ("an error has data", "test_cmdq", CMDQ,
      "\tif (cmd->status != RDMABLK_OK || !cmd->payload)\n", "\tif (!cmd->payload)\n"),
     ("data that nobody has asked for is ignored", "test_cmdq", CMDQ,

@@ -461,6 +461,54 @@ static void test_an_answer_to_what_was_not_sent(void **state)
 	assert_int_equal(ended, 1);
 }
 
+static struct rdmablk_cmd_tag *early;	/* a hostile target answers it before it was sent */
+static struct rdmablk_cmd_tag *next_user;
+
+/* Called before each shared access. The next user of the tag sends pages of its own. */
+static void answered_early(const void *at)
+{
+	(void)at;
+	if (!early || !early->busy)
+		return;
+	shim_access = NULL;
+	answer(early, RDMABLK_OK);
+	assert_int_equal(ended, 1);
+	next_user = prepared(1);
+	assert_ptr_equal(next_user, early);
+	next_user->pages = true;
+	for (int i = 1; i < RDMABLK_CMD_SGES; i++)
+		next_user->sge[i] = (struct ib_sge){ .addr = i, .length = 4096, .lkey = 77 };
+	next_user->nr_sge = RDMABLK_CMD_SGES;
+}
+
+/* A tag may be free, and in use again, before its quiet SEND is posted. */
+static void test_an_answer_before_the_post(void **state)
+{
+	(void)state;
+	early = prepared(1);
+	spin_lock_bh(&q.lock);
+	shim_access = answered_early;
+	rdmablk_cmdq_add(early);
+	answered_early(NULL);
+	rdmablk_queue_post(&q);
+	spin_unlock_bh(&q.lock);
+	/* The first SEND has nothing of the next user. */
+	assert_int_equal(last_send()->send_flags, 0);
+	assert_int_equal(last_send()->num_sge, 1);
+	assert_int_equal(last_send()->sg_list[0].addr, early->dma);
+	assert_int_equal(last_send()->sg_list[0].length, sizeof(*early->msg));
+	assert_int_equal(last_send()->sg_list[0].lkey, 77);
+	/* The next command needs its own answer and its own completion. */
+	assert_false(next_user->busy);
+	rdmablk_cmdq_send(next_user);
+	assert_int_equal(last_send()->num_sge, RDMABLK_CMD_SGES);
+	answer(next_user, RDMABLK_OK);
+	assert_int_equal(ended, 1);
+	send_done(next_user);
+	assert_int_equal(ended, 2);
+	early = NULL;
+}
+
 static void test_payload(void **state)
 {
 	struct rdmablk_cmd_tag *cmd;
@@ -830,6 +878,7 @@ int main(void)
 		TEST(test_answers_nobody_waits_for),
 		TEST(test_an_earlier_answer_of_the_tag),
 		TEST(test_an_answer_to_what_was_not_sent),
+		TEST(test_an_answer_before_the_post),
 		TEST(test_payload),
 		TEST(test_bad_payload),
 		TEST(test_forms_of_answers),
