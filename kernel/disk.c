@@ -266,6 +266,13 @@ void rdmablk_disk_free(struct rdmablk_session *s)
 	mutex_unlock(&s->disk_mutex);
 	if (!disk)
 		return;
+	/*
+	 * del_gendisk() does the same, but not all kernels do it for a disk that was never added.
+	 * A recovery before that arms both. No recovery runs any more, and there is no request
+	 * from which either of them arms again.
+	 */
+	blk_sync_queue(disk->queue);
+	cancel_delayed_work_sync(&disk->queue->requeue_work);
 	put_disk(disk);
 	blk_mq_free_tag_set(&s->tag_set);
 }

@@ -2,7 +2,8 @@
 /*
  * Proves that kernel/power.c unfreezes the queues that it froze for a suspend, each once, and
  * no other queue. That holds also if kernel/disk.c has freed the disk meanwhile and made
- * another, as in a login that begins again with fewer queues.
+ * another, as in a login that begins again with fewer queues. kernel/disk.c frees no disk whose
+ * timer or requeue work is pending.
  */
 #include <linux/kernel.h>
 
@@ -74,6 +75,8 @@ struct delayed_work {
 struct request_queue {
 	int freeze_depth;
 	unsigned int timeout;
+	bool timer;
+	struct delayed_work requeue_work;
 };
 
 struct gendisk;
@@ -190,8 +193,20 @@ static struct gendisk *rdmablk_compat_alloc_disk(struct blk_mq_tag_set *set,
 	return disk;
 }
 
+static void blk_sync_queue(struct request_queue *q)
+{
+	q->timer = false;
+}
+
+static void cancel_delayed_work_sync(struct delayed_work *work)
+{
+	cancel_work_sync(&work->work);
+}
+
+/* The queue goes with the disk. */
 static void put_disk(struct gendisk *disk)
 {
+	assert_false(disk->queue->timer || disk->queue->requeue_work.work.queued);
 	disk->queue = NULL;
 }
 
@@ -366,6 +381,16 @@ static void test_removed(void **state)
 	assert_false(session.frozen);
 }
 
+/* The connection was lost and came back before the disk was added, which then has failed. */
+static void test_never_added(void **state)
+{
+	(void)state;
+	session.disk->queue->timer = true;
+	queue_delayed_work(NULL, &session.disk->queue->requeue_work, 0);
+	rdmablk_disk_free(&session);
+	assert_null(session.disk);
+}
+
 /* The timer of a request must not be shorter than the transport's last try. */
 static void test_timeout(void **state)
 {
@@ -431,6 +456,7 @@ int main(void)
 		TEST(test_other_disk),
 		TEST(test_other_disk_before_the_wait),
 		TEST(test_removed),
+		TEST(test_never_added),
 		TEST(test_timeout),
 		TEST(test_another_path),
 		TEST(test_rescan),
