@@ -8,6 +8,9 @@
  * into .rdmablk, the keyring of the module. 'rdmablk key load' links each key there, too, so
  * that a reconnect finds the successor of a key that was revoked or has expired.
  *
+ * Only keys that belong to root are used. A task of root, of sudo for instance, may have
+ * keyrings of another user, who could choose the target that the disk trusts.
+ *
  * Nothing restricts what root links into .rdmablk. A restriction would be a function of the
  * module, and a process that has linked the keyring could reach that function after the
  * module is gone.
@@ -70,7 +73,10 @@ void rdmablk_keys_stop(void)
 	key_put(rdmablk_keys_ring);
 }
 
-/* Return: 0; -EINVAL: not a key of rdmablk; -EKEYREVOKED, -EKEYEXPIRED, -ENOKEY */
+/*
+ * Return: 0; -EINVAL: not a key of rdmablk; -EPERM: not root's; -EKEYREVOKED, -EKEYEXPIRED,
+ * -ENOKEY
+ */
 static int rdmablk_keys_copy(struct key *key, u8 *secret)
 {
 	const struct user_key_payload *payload;
@@ -78,6 +84,8 @@ static int rdmablk_keys_copy(struct key *key, u8 *secret)
 
 	down_read(&key->sem);
 	ret = key_validate(key);
+	if (!ret && !uid_eq(key->uid, GLOBAL_ROOT_UID))
+		ret = -EPERM;
 	payload = user_key_payload_locked(key);
 	if (!ret && !payload)
 		ret = -EKEYREVOKED;
@@ -107,39 +115,48 @@ static struct key *rdmablk_keys_search(const char *description)
 	return ERR_PTR(PTR_ERR(ref) == -EAGAIN ? -ENOKEY : PTR_ERR(ref));
 }
 
+/* Return: @key, or an ERR_PTR in its place. */
+static struct key *rdmablk_keys_check(struct key *key)
+{
+	int ret;
+
+	if (IS_ERR(key))
+		return key;
+	ret = rdmablk_keys_copy(key, NULL);
+	if (!ret)
+		return key;
+	key_put(key);
+	return ERR_PTR(ret);
+}
+
 /**
  * rdmablk_keys_find() - find a key for a disk
  * @name: what follows "rdmablk:" in the description of the key; fewer than
  *	RDMABLK_KEY_NAME_LEN characters
  *
  * Searches the keyrings of the calling task, then .rdmablk. No program is asked for a key that
- * is not loaded. Keyrings of tasks do not show keys that have expired.
+ * is not loaded. Keyrings of tasks do not show keys that have expired. Where the task may not
+ * search, or its key has the wrong length, no key of .rdmablk hides that.
  *
  * Context: may sleep.
  *
  * Return: key with a reference, or an ERR_PTR that rdmablk_keys_text() has a text for: -EPERM
- * where the task has no right to the key, because -EACCES is the refusal of a target.
+ * where the task has no right to the key, because -EACCES is the refusal of a target, and
+ * where the key belongs to another user than root.
  */
 struct key *rdmablk_keys_find(const char *name)
 {
 	char description[RDMABLK_KEYS_DESC_LEN];
 	struct key *key, *other;
-	int ret;
 
 	rdmablk_keys_describe(name, description);
-	key = request_key(&key_type_logon, description, NULL);
-	if (IS_ERR(key)) {
-		other = rdmablk_keys_search(description);
+	key = rdmablk_keys_check(request_key(&key_type_logon, description, NULL));
+	if (IS_ERR(key) && PTR_ERR(key) != -EACCES && PTR_ERR(key) != -EINVAL) {
+		other = rdmablk_keys_check(rdmablk_keys_search(description));
 		if (!IS_ERR(other) || PTR_ERR(key) == -ENOKEY)
 			key = other;
 	}
-	if (IS_ERR(key))
-		return PTR_ERR(key) == -EACCES ? ERR_PTR(-EPERM) : key;
-	ret = rdmablk_keys_copy(key, NULL);
-	if (!ret)
-		return key;
-	key_put(key);
-	return ERR_PTR(ret);
+	return IS_ERR(key) && PTR_ERR(key) == -EACCES ? ERR_PTR(-EPERM) : key;
 }
 
 /**
@@ -160,7 +177,7 @@ const char *rdmablk_keys_text(int err)
 	case -EINVAL:
 		return "the key does not have 32 bytes: load it with rdmablk key load";
 	case -EPERM:
-		return "no right to use the key: load it with rdmablk key load";
+		return "no right to the key, or it is not root's: load it with rdmablk key load";
 	case -ENOMEM:
 		return "out of memory";
 	default:
@@ -220,7 +237,7 @@ void rdmablk_keys_name(struct rdmablk_session *s, char *name)
  * Context: may sleep; allocates no memory.
  *
  * Return: 0; -ENOKEY, -EKEYREVOKED, -EKEYEXPIRED: no such key can be used; -EINVAL: the key
- * does not have 32 bytes; another negative errno of the key service.
+ * does not have 32 bytes; -EPERM: it is not root's; another negative errno of the key service.
  */
 int rdmablk_keys_take(struct rdmablk_session *s, u8 *secret)
 {

@@ -34,9 +34,9 @@
  *	protocol. EPROTONOSUPPORT: no common version. EOPNOTSUPP: iWARP device. EXDEV: the
  *	route moved to another RDMA device. ECONNRESET, ECONNABORTED: the connection broke.
  *	ENOSPC: a limit of the target. EFBIG: the export is too large for its granule.
- *	EACCES: authentication. EPERM: no right to use the key. ENOKEY, EKEYREVOKED,
- *	EKEYEXPIRED: no such key, or it has ended. EIO: the target has an internal error.
- *	ENOMEM. ECANCELED: the connect was given up.
+ *	EACCES: authentication. EPERM: no right to use the key, or it is not root's. ENOKEY,
+ *	EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended. EIO: the target has an
+ *	internal error. ENOMEM. ECANCELED: the connect was given up.
  *	request: TARGET EXPORT SOURCE READ_ONLY STEAL QUEUES POLL_QUEUES QUEUE_DEPTH
  *		KEEP_ALIVE_TMO CONNECT_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
  *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID IO_TMO TOS ORDERED KEY REAUTH_TMO
@@ -75,8 +75,8 @@
  *	now.
  *	ENODEV: no such device. EINVAL: FAST_IO_FAIL_TMO is not shorter than DEV_LOSS_TMO, or
  *	the key is wrong. ENOKEY, EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended.
- *	EPERM: no right to use the key. EOPNOTSUPP: a key for a device that was connected
- *	without one. ERANGE: an attribute is out of its range. ENOMEM.
+ *	EPERM: no right to use the key, or it is not root's. EOPNOTSUPP: a key for a device
+ *	that was connected without one. ERANGE: an attribute is out of its range. ENOMEM.
  *	request: INDEX KEEP_ALIVE_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
  *		ON_DATA_LOSS TIMED IO_TMO KEY REAUTH_TMO
  *
@@ -251,8 +251,8 @@ enum rdmablk_cmd {
  * @RDMABLK_ATTR_KEY: string, name of the key to log in with, 1 to 63 letters, digits,
  *	dots, dashes and underscores, beginning with a letter, a digit or an underscore: a
  *	key of type logon whose description is "rdmablk:" and the name, in a keyring of the
- *	task that sends the command, or in .rdmablk, the keyring of the module. Without a key
- *	nobody proves anything.
+ *	task that sends the command, or in .rdmablk, the keyring of the module. The key
+ *	belongs to root. Without a key nobody proves anything.
  * @RDMABLK_ATTR_AUTH: u32, how the two sides of the last login have proved who they
  *	are, RDMABLK_AUTH_* of rdmablk_proto.h
  * @RDMABLK_ATTR_REAUTH_TMO: s32, seconds between two proofs of the key on a connection,

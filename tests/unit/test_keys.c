@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Proves that kernel/keys.c finds a key in the keyrings of the task that connects, and later in
- * .rdmablk, where no task has any; that a session holds exactly one reference to its key; that
- * the successor of a key replaces it; and that only the 32 bytes of a valid key come out.
+ * .rdmablk, where no task has any, but none of another user than root; that a session holds
+ * exactly one reference to its key; that the successor of a key replaces it; and that only the
+ * 32 bytes of a valid key come out.
  */
 #include "session_world.h"
 
@@ -323,9 +324,9 @@ static void test_found_but_ended(void **state)
 	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EKEYREVOKED);
 	/* of two errors the task's counts, */
 	e->invalid = 0;
-	task_error = -EACCES;
+	task_error = -ENOMEM;
 	ring_error = -EKEYEXPIRED;
-	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EPERM);
+	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -ENOMEM);
 	/* and a key counts before any error */
 	ring_error = 0;
 	next = new_key(1, "web1");
@@ -334,17 +335,53 @@ static void test_found_but_ended(void **state)
 	assert_ptr_equal(key, &next->key);
 	key_put(key);
 	assert_int_equal(e->key.usage, 2);
+	/* except that the task has no right to its own key */
+	task_error = -EACCES;
+	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EPERM);
+	assert_int_equal(next->key.usage, 2);
+}
+
+/* Another user has a key of this name, in the keyring that sudo leaves to the task, say. */
+static void test_key_of_another_user(void **state)
+{
+	struct entry *theirs = new_key(0, "web1"), *ours = new_key(1, "web1");
+	u8 secret[RDMABLK_KEYS_SECRET] = { };
+	struct key *key;
+
+	(void)state;
+	theirs->key.uid = 1000;
+	key_link(&task_ring.key, &theirs->key);
+	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EPERM);
+	assert_false(in_module_ring(theirs));
+	assert_int_equal(theirs->key.usage, 2);
+	/* It does not hide the key of root. */
+	key_link(&module_ring.key, &ours->key);
+	key = rdmablk_keys_find("web1");
+	assert_ptr_equal(key, &ours->key);
+	assert_int_equal(rdmablk_keys_give(&s, "web1", key), 0);
+	assert_int_equal(theirs->key.usage, 2);
+	/* A key that is given to another user later, or linked by mistake, is not used either. */
+	ours->key.uid = 1000;
+	assert_int_equal(rdmablk_keys_take(&s, secret), -EPERM);
+	assert_memory_equal(secret, blank, sizeof(secret));
+	unlink_key(&task_ring, theirs);
+	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EPERM);
 }
 
 static void test_found_but_useless(void **state)
 {
-	struct entry *e = new_key(0, "web1");
+	struct entry *e = new_key(0, "web1"), *next;
 
 	(void)state;
 	key_link(&task_ring.key, &e->key);
 	for (e->payload.datalen = 0; e->payload.datalen < 40; e->payload.datalen++)
 		if (e->payload.datalen != 32)
 			assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EINVAL);
+	/* The key of .rdmablk does not hide the mistake. */
+	next = new_key(1, "web1");
+	key_link(&module_ring.key, &next->key);
+	assert_int_equal(PTR_ERR(rdmablk_keys_find("web1")), -EINVAL);
+	unlink_key(&module_ring, next);
 	e->payload.datalen = 32;
 	/* The key is revoked between the search and the look at its payload. */
 	e->payload.data = NULL;
@@ -523,6 +560,7 @@ int main(void)
 		TEST(test_task_comes_first),
 		TEST(test_not_found),
 		TEST(test_found_but_ended),
+		TEST(test_key_of_another_user),
 		TEST(test_found_but_useless),
 		TEST(test_longest_name),
 		TEST(test_given),

@@ -174,9 +174,16 @@ keyctl add user rdmablk:plain 12345678901234567890123456789012 @u >/dev/null
 expect ENOKEY "$(raw_connect plain)" "the errno for a key that programs can read"
 guarded=$(keyctl add logon rdmablk:guarded 12345678901234567890123456789012 @u)
 keyctl setperm "$guarded" 0x01010000
-run_expect 7 ': no right to use the key: load it with rdmablk key load$' \
-	"$RDMABLK" connect --key guarded "$WHERE"
+NOT_OURS=": no right to the key, or it is not root's: load it with rdmablk key load\$"
+run_expect 7 "$NOT_OURS" "$RDMABLK" connect --key guarded "$WHERE"
 keyctl unlink "$guarded" @u
+# A key of another user, to which every process of root has all rights
+theirs=$(keyctl add logon rdmablk:theirs 12345678901234567890123456789012 @u)
+keyctl setperm "$theirs" 0x3f3f0000
+keyctl chown "$theirs" 65534
+run_expect 7 "$NOT_OURS" "$RDMABLK" connect --key theirs "$WHERE"
+! in_ring theirs || fail "the key of another user is in .rdmablk"
+keyctl unlink "$theirs" @u
 [[ -z $(compgen -G '/dev/rdmablk*') ]] || fail "a disk without a key"
 
 # 'rdmablk up', which runs at boot, loads another secret under the same name.

@@ -35,11 +35,18 @@ struct key_type {
  * struct key - a key or a keyring
  * @usage: references
  * @sem: semaphore of the key
+ * @uid: owner, under @sem
  */
 struct key {
 	int usage;
 	struct rw_semaphore sem;
+	int uid;
 };
+
+static inline bool uid_eq(int a, int b)
+{
+	return a == b;
+}
 
 /* As in the kernel, the lowest bit says that the key is possessed. */
 #define key_ref_t	struct key_ref *
