@@ -14,6 +14,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/blkdev.h>
+#include <linux/capability.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/key.h>
@@ -478,6 +479,18 @@ static int rdmablk_nl_give(struct genl_info *info, struct rdmablk_session *s,
 	return ret;
 }
 
+/*
+ * CAP_NET_ADMIN, which the table of commands demands, is a right over networks. A container with
+ * the network of the host may have it, and must not connect or remove disks of the host.
+ */
+static bool rdmablk_nl_may_change(const struct sk_buff *skb, struct genl_info *info)
+{
+	if (netlink_capable(skb, CAP_SYS_ADMIN))
+		return true;
+	rdmablk_nl_text(info->extack, "not permitted: this also needs CAP_SYS_ADMIN");
+	return false;
+}
+
 static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
 {
 	struct rdmablk_session *s = NULL;
@@ -489,6 +502,12 @@ static struct rdmablk_session *rdmablk_nl_session(struct genl_info *info)
 		return s;
 	rdmablk_nl_text(info->extack, "no such device");
 	return ERR_PTR(-ENODEV);
+}
+
+static struct rdmablk_session *rdmablk_nl_session_to_change(const struct sk_buff *skb,
+							    struct genl_info *info)
+{
+	return rdmablk_nl_may_change(skb, info) ? rdmablk_nl_session(info) : ERR_PTR(-EPERM);
 }
 
 /**
@@ -612,6 +631,8 @@ static int rdmablk_nl_connect(struct sk_buff *skb, struct genl_info *info)
 	struct key *key;
 	int ret;
 
+	if (!rdmablk_nl_may_change(skb, info))
+		return -EPERM;
 	if (!rdmablk_nl_is_ready(info->extack))
 		return -EAGAIN;
 	ret = rdmablk_nl_options(info, &opt);
@@ -676,7 +697,7 @@ static void rdmablk_nl_disconnect_work(struct work_struct *work)
 
 static int rdmablk_nl_disconnect(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rdmablk_session *s = rdmablk_nl_session(info);
+	struct rdmablk_session *s = rdmablk_nl_session_to_change(skb, info);
 	struct rdmablk_nl_job *job;
 	const char *why = rdmablk_nl_no_job;
 	int ret = -ENOMEM;
@@ -751,7 +772,7 @@ static int rdmablk_nl_change(struct genl_info *info, struct rdmablk_session *s)
 
 static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rdmablk_session *s = rdmablk_nl_session(info);
+	struct rdmablk_session *s = rdmablk_nl_session_to_change(skb, info);
 	int ret;
 
 	if (IS_ERR(s))
@@ -770,7 +791,7 @@ static int rdmablk_nl_set(struct sk_buff *skb, struct genl_info *info)
 
 static int rdmablk_nl_reconnect(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rdmablk_session *s = rdmablk_nl_session(info);
+	struct rdmablk_session *s = rdmablk_nl_session_to_change(skb, info);
 	const char *why;
 	int ret;
 

@@ -13,9 +13,9 @@
  * Management of rdmablk devices, disks over one-sided RDMA, in the initial network
  * namespace only. Every command needs CAP_NET_ADMIN, and so does a socket that joins
  * the group of the events; kernels whose genetlink has no GENL_MCAST_CAP_NET_ADMIN let
- * any process join. A request with an attribute that its command does not take is
- * refused. A failed command carries a text (NLMSGERR_ATTR_MSG) and, where one attribute
- * is to blame, its offset.
+ * any process join. Connect, disconnect, set and reconnect also need CAP_SYS_ADMIN. A
+ * request with an attribute that its command does not take is refused. A failed command
+ * carries a text (NLMSGERR_ATTR_MSG) and, where one attribute is to blame, its offset.
  *
  * Connect and disconnect take time. The command itself is acknowledged (NLM_F_ACK) or
  * refused at once. Its reply, with the sequence number of the request, follows to the
@@ -34,9 +34,9 @@
  *	protocol. EPROTONOSUPPORT: no common version. EOPNOTSUPP: iWARP device. EXDEV: the
  *	route moved to another RDMA device. ECONNRESET, ECONNABORTED: the connection broke.
  *	ENOSPC: a limit of the target. EFBIG: the export is too large for its granule.
- *	EACCES: authentication. EPERM: no right to use the key, or it is not root's. ENOKEY,
- *	EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended. EIO: the target has an
- *	internal error. ENOMEM. ECANCELED: the connect was given up.
+ *	EACCES: authentication. EPERM: no CAP_SYS_ADMIN; or no right to use the key, or it is
+ *	not root's. ENOKEY, EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended. EIO: the
+ *	target has an internal error. ENOMEM. ECANCELED: the connect was given up.
  *	request: TARGET EXPORT SOURCE READ_ONLY STEAL QUEUES POLL_QUEUES QUEUE_DEPTH
  *		KEEP_ALIVE_TMO CONNECT_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
  *		ON_DATA_LOSS ACK_TIMEOUT HOST_ID IO_TMO TOS ORDERED KEY REAUTH_TMO
@@ -75,8 +75,9 @@
  *	now.
  *	ENODEV: no such device. EINVAL: FAST_IO_FAIL_TMO is not shorter than DEV_LOSS_TMO, or
  *	the key is wrong. ENOKEY, EKEYREVOKED, EKEYEXPIRED: no such key, or it has ended.
- *	EPERM: no right to use the key, or it is not root's. EOPNOTSUPP: a key for a device
- *	that was connected without one. ERANGE: an attribute is out of its range. ENOMEM.
+ *	EPERM: no CAP_SYS_ADMIN; or no right to use the key, or it is not root's. EOPNOTSUPP:
+ *	a key for a device that was connected without one. ERANGE: an attribute is out of its
+ *	range. ENOMEM.
  *	request: INDEX KEEP_ALIVE_TMO RECONNECT_DELAY FAST_IO_FAIL_TMO DEV_LOSS_TMO
  *		ON_DATA_LOSS TIMED IO_TMO KEY REAUTH_TMO
  *

@@ -4,9 +4,9 @@
 # The tool's errors that come from the kernel: each has the exit status of its cause and one
 # line on stderr that says what failed and why. Without the module; an unknown disk; a disk in
 # use, mounted and removed by force under the file system; connected twice, with and without
-# --idempotent; --all with a disk in use; each reason why a connect fails; not root; another
-# network namespace. The doctor reports a missing module and a failed disk, and finds no error
-# while all is well.
+# --idempotent; --all with a disk in use; each reason why a connect fails; not root; without
+# CAP_SYS_ADMIN; another network namespace. The doctor reports a missing module and a failed
+# disk, and finds no error while all is well.
 #
 # in-turn: yes
 
@@ -143,6 +143,19 @@ python3 - <<-'PYTHON'
 	assert {key: root[key] for key in told} == {key: nobody[key] for key in told}
 	assert len(told) > 30, told
 PYTHON
+
+# A process that may only configure networks changes nothing.
+limited() {
+	setpriv --bounding-set -sys_admin --inh-caps=-sys_admin "$RDMABLK" "$@"
+}
+for command in "disconnect --force rdmablk0" "set rdmablk0 --io-tmo 5" "reconnect rdmablk0" \
+		"connect $a/disk1"; do
+	# shellcheck disable=SC2086 # words
+	run_expect 7 'not permitted: this also needs CAP_SYS_ADMIN$' limited $command
+done
+run_expect 0 'rdmablk0 .*live' limited list
+limited stats rdmablk0 --json >/tmp/stats || fail "no counters without CAP_SYS_ADMIN"
+expect live "$(attribute state)" "the state"
 disconnect
 
 # A failed disk counts as connected, but does not satisfy --idempotent.
