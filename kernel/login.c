@@ -317,9 +317,10 @@ static int rdmablk_login_refuse_times(struct rdmablk_session *s)
 {
 	const struct rdmablk_wire_grant *g = &s->login.offer.grant;
 
-	rdmablk_warn(s, "target grants a keep-alive timeout of %u ms, %u ms were asked for, and a session timeout of %u ms\n",
-		     g->keep_alive_ms, le32_to_cpu(s->login.hello.hello.keep_alive_ms),
-		     g->session_tmo_ms);
+	rdmablk_warn_ratelimited(s, "target grants a keep-alive timeout of %u ms, %u ms were asked for, and a session timeout of %u ms\n",
+				 g->keep_alive_ms,
+				 le32_to_cpu(s->login.hello.hello.keep_alive_ms),
+				 g->session_tmo_ms);
 	return rdmablk_login_bad(s, -ERANGE,
 				 "the target grants timeouts far longer than asked for");
 }
@@ -395,11 +396,11 @@ static int rdmablk_login_compare(struct rdmablk_session *s)
 	 */
 	if (g->flags & (RDMABLK_GRANT_CACHE | RDMABLK_GRANT_STAGED) &&
 	    !READ_ONCE(s->path.unflushed)) {
-		rdmablk_info(s, "the store has started again; all that was written had been flushed\n");
+		rdmablk_info_ratelimited(s, "the store has started again; all that was written had been flushed\n");
 		return 0;
 	}
 	if (s->accept_loss || READ_ONCE(s->opt.on_data_loss) == RDMABLK_DATA_LOSS_CONTINUE) {
-		rdmablk_warn(s, "the store has lost its contents; going on as asked to\n");
+		rdmablk_warn_ratelimited(s, "the store has lost its contents; going on as asked to\n");
 		return 0;
 	}
 	rdmablk_err(s, "the store has lost its contents (epoch %pUb, was %pUb)\n",
@@ -476,9 +477,9 @@ static int rdmablk_login_cmds(struct rdmablk_session *s)
 						  "the target takes too few commands at once");
 	}
 	if (cmds->unusable & ~s->agreed.cmds.unusable)
-		rdmablk_warn(s, "no %s: the target takes less than its granularity at once\n",
-			     cmds->unusable & RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) ?
-			     "DISCARD" : "SECURE ERASE");
+		rdmablk_warn_ratelimited(s, "no %s: the target takes less than its granularity at once\n",
+					 cmds->unusable & RDMABLK_OP_BIT(RDMABLK_OP_DISCARD) ?
+					 "DISCARD" : "SECURE ERASE");
 	if (g->flags & RDMABLK_GRANT_STAGED) {
 		rdmablk_login_fit(s);
 		rdmablk_login_depth(s);
@@ -701,8 +702,9 @@ static bool rdmablk_login_fewer(struct rdmablk_session *s)
 
 	if (!s->login.no_room || asked < 2 || READ_ONCE(s->waiter.cancelled))
 		return false;
-	rdmablk_warn(s, "%s has no room for %u queues; trying with %u\n",
-		     theirs ? "the target's RDMA device" : s->login.offer.ibdev, asked, asked / 2);
+	rdmablk_warn_ratelimited(s, "%s has no room for %u queues; trying with %u\n",
+				 theirs ? "the target's RDMA device" : s->login.offer.ibdev,
+				 asked, asked / 2);
 	rdmablk_session_stop_data(s);
 	rdmablk_ctrl_stop(&s->ctrl);
 	rdmablk_session_destroy_queues(s);

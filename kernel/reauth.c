@@ -177,8 +177,8 @@ static void rdmablk_reauth_work(struct work_struct *work)
 	ret = rdmablk_reauth_begin(s, &msg);
 	if (ret) {
 		if (ret != s->reauth_ret)
-			rdmablk_warn(s, "no key to prove again: %s (%d)\n",
-				     rdmablk_reauth_text(ret), ret);
+			rdmablk_warn_ratelimited(s, "no key to prove again: %s (%d)\n",
+						 rdmablk_reauth_text(ret), ret);
 		rdmablk_reauth_again(s, RDMABLK_REAUTH_AGAIN);
 	} else {
 		ret = rdmablk_reauth_prove(s, &msg);

@@ -309,7 +309,8 @@ bool rdmablk_recovery_flush(struct rdmablk_session *s)
 		 time_after(jiffies + RDMABLK_FLUSH_TMO, at)))
 		ret = rdmablk_fence_flush_wait(&s->path.fence, RDMABLK_FLUSH_TMO);
 	if (ret)
-		rdmablk_warn(s, "not all that was written could be flushed (%d)\n", ret);
+		rdmablk_warn_ratelimited(s, "not all that was written could be flushed (%d)\n",
+					 ret);
 	return !ret;
 }
 
@@ -603,10 +604,13 @@ static void rdmablk_recovery_try(struct rdmablk_session *s)
 		return;
 	}
 	rdmablk_recovery_undo(s);
-	/* One line for each kind of failure: an outage may last for days. */
+	/*
+	 * One line for each kind of failure: an outage may last for days. With a limit, because
+	 * the target chooses its refusals, and when the next outage begins.
+	 */
 	if (ret != s->outage.attempt_ret && ret != -ECANCELED)
-		rdmablk_warn(s, "cannot reconnect: %s (%d), try %u\n", s->why, ret,
-			     s->outage.attempts);
+		rdmablk_warn_ratelimited(s, "cannot reconnect: %s (%d), try %u\n", s->why, ret,
+					 s->outage.attempts);
 	s->outage.attempt_ret = ret;
 	trusted = rdmablk_recovery_trusted(s, READ_ONCE(s->login.reason),
 					   READ_ONCE(s->login.trusted));

@@ -78,6 +78,19 @@ void session_log(const struct rdmablk_session *s, const char *fmt, ...)
 	(void)fmt;
 }
 
+/* The last line without a limit. A target must not be able to cause one again and again. */
+static const char *logged_always;
+#define session_log_always(s, fmt, ...)						\
+	(session_log(s, fmt, ##__VA_ARGS__), logged_always = (fmt))
+
+/* Only a line that has @part, if it is not NULL, has no limit. */
+static inline void log_is_limited(const char *part)
+{
+	if (logged_always && (!part || !strstr(logged_always, part)))
+		fail_msg("a target can fill the log with: %s", logged_always);
+	logged_always = NULL;
+}
+
 #define RDMABLK_LOG_H
 
 struct rdmablk_log {
@@ -85,9 +98,9 @@ struct rdmablk_log {
 };
 
 #define rdmablk_log_init(log)	((void)(log))
-#define rdmablk_err(s, ...)	session_log(s, __VA_ARGS__)
-#define rdmablk_info(s, ...)	session_log(s, __VA_ARGS__)
-#define rdmablk_warn(s, ...)	session_log(s, __VA_ARGS__)
+#define rdmablk_err(s, ...)	session_log_always(s, __VA_ARGS__)
+#define rdmablk_info(s, ...)	session_log_always(s, __VA_ARGS__)
+#define rdmablk_warn(s, ...)	session_log_always(s, __VA_ARGS__)
 #define rdmablk_err_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 #define rdmablk_info_ratelimited(s, ...)	session_log(s, __VA_ARGS__)
 #define rdmablk_warn_ratelimited(s, ...)	session_log(s, __VA_ARGS__)

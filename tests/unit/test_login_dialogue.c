@@ -401,6 +401,25 @@ static void test_a_smaller_adapter(void **state)
 	assert_int_equal(again(), -ESTALE);
 }
 
+static void tiny_discard(void *msg)
+{
+	((struct rdmablk_limits *)msg)->max_discard = cpu_to_le64(4096);
+}
+
+/* What the target takes is less than its granularity: the first login does without DISCARD. */
+static void test_useless_discard(void **state)
+{
+	(void)state;
+	fault.at = RDMABLK_MSG_LIMITS;
+	fault.times = 1;
+	fault.change = tiny_discard;
+	assert_int_equal(rdmablk_login(session), 0);
+	assert_int_equal(session->login.offer.cmds.max_discard, 0);
+	assert_true(session->login.offer.cmds.unusable);
+	/* A disk that has DISCARD must keep it. */
+	assert_int_equal(changed(state, RDMABLK_MSG_LIMITS, tiny_discard), -ESTALE);
+}
+
 /* Lost contents are an error only if something was written that no medium has. */
 static void test_lost_contents(void **state)
 {
@@ -767,6 +786,7 @@ int main(void)
 		TEST(test_going_live),
 		TEST(test_path),
 		TEST(test_another_export),
+		TEST(test_useless_discard),
 		TEST(test_regions_that_were_one),
 		TEST(test_a_smaller_adapter),
 		TEST(test_lost_contents),

@@ -198,6 +198,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	log_is_limited(NULL);
 	assert_false(may_not_wait);
 	cancel_delayed_work_sync(&s.reauth_work);
 	rdmablk_auth_close(&s.auth);
