@@ -152,7 +152,7 @@ void rdmablk_ctrl_events_resized(struct rdmablk_session *s, u64 bytes)
 		rdmablk_disk_look(s);
 	else if (larger)
 		/* Log in again: only a login gives the regions of the new size. */
-		rdmablk_session_renew(s);
+		rdmablk_session_renew(s, true);
 }
 
 static void rdmablk_ctrl_events_event(struct rdmablk_ctrl *ctrl,

@@ -404,10 +404,16 @@ static void rdmablk_recovery_unhold(struct rdmablk_session *s)
 	rdmablk_recovery_quiesce(s);
 }
 
-/* Whether the lost connection was a short one. It does not reset the pause between two tries. */
+/*
+ * Whether the lost connection was a short one. It does not reset the pause between two tries.
+ * The target may grant a keep-alive of next to nothing, so the one that this side asks for
+ * counts, too.
+ */
 static bool rdmablk_recovery_was_short(const struct rdmablk_session *s)
 {
-	return time_before(s->outage.lost_at, s->live_at + s->keepalive.tmo);
+	unsigned long asked = READ_ONCE(s->opt.keep_alive_tmo) * HZ;
+
+	return time_before(s->outage.lost_at, s->live_at + max(s->keepalive.tmo, asked));
 }
 
 static u64 rdmablk_recovery_served(const struct rdmablk_session *s)
@@ -474,14 +480,26 @@ static bool rdmablk_recovery_is_orderly(struct rdmablk_session *s)
  * Whether a request that has lost the connection before this one, too, may be what broke both,
  * as a large WRITE does where large packets do not get through. The transport, or the timer of
  * the request, needs up to tag_set.timeout to notice that, a command up to its I/O timeout.
- * Meanwhile a connection that works completes such a request.
+ * Meanwhile a connection that works completes such a request. The I/O timeout of slow commands
+ * is the longest; the timer may fire a little late.
  */
 static bool rdmablk_recovery_is_again(const struct rdmablk_session *s)
 {
-	unsigned long life = max(s->keepalive.tmo, 2UL * s->tag_set.timeout);
+	unsigned long slow = READ_ONCE(s->path.slow_tmo);
+	unsigned long life = max(s->keepalive.tmo, s->tag_set.timeout +
+				 max((unsigned long)s->tag_set.timeout, slow));
 
 	return s->outage.reason == RDMABLK_R_IO_TIMEOUT ||
 	       time_before(s->outage.lost_at, s->live_at + life);
+}
+
+/*
+ * Whether the end of the connection counts for the requests on it. The target decides when its
+ * export grows, so growth counts: otherwise growth without end would hold a request for ever.
+ */
+static bool rdmablk_recovery_counts(const struct rdmablk_session *s)
+{
+	return !rdmablk_recovery_is_planned(s) || READ_ONCE(s->outage.grown);
 }
 
 static void rdmablk_recovery_teardown(struct rdmablk_session *s)
@@ -499,7 +517,7 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 	blk_sync_queue(s->disk->queue);
 	cancel_delayed_work_sync(&s->keepalive.work);
 	rdmablk_session_stop_data(s);
-	held = rdmablk_request_hold_all(&s->tag_set, !rdmablk_recovery_is_planned(s),
+	held = rdmablk_request_hold_all(&s->tag_set, rdmablk_recovery_counts(s),
 					rdmablk_recovery_is_again(s));
 	s->held += held.requests;
 	hopeless = rdmablk_recovery_is_hopeless(s);
@@ -536,13 +554,16 @@ static void rdmablk_recovery_teardown(struct rdmablk_session *s)
 
 static void rdmablk_recovery_resume(struct rdmablk_session *s)
 {
-	unsigned long patience = MAX_JIFFY_OFFSET, at;
+	unsigned long patience = MAX_JIFFY_OFFSET, more = 0, at;
 
 	cancel_delayed_work_sync(&s->fail_work);
 	/* The connection may be lost right now, which sets the clock. */
 	spin_lock_irq(&s->lock);
 	if (rdmablk_recovery_fail_time(s, &at))
 		patience = at - s->outage.clock;
+	/* As for the clock: a try has its time. */
+	if (rdmablk_recovery_is_planned(s))
+		more = s->opt.connect_tmo * HZ;
 	spin_unlock_irq(&s->lock);
 	/* Waits for tasks in queue_rq that found the session not live and hold a request now. */
 	rdmablk_recovery_quiesce(s);
@@ -551,7 +572,7 @@ static void rdmablk_recovery_resume(struct rdmablk_session *s)
 	 * That must not happen while the requeue changes them, too.
 	 */
 	blk_sync_queue(s->disk->queue);
-	s->outage.waiting = rdmablk_request_requeue_held(&s->tag_set, patience) ||
+	s->outage.waiting = rdmablk_request_requeue_held(&s->tag_set, patience + more) ||
 			    time_after_eq(s->live_at, s->outage.last_clock + patience);
 	/* Requests that were sent since the session is live have lost their timer. */
 	timer_reduce(&s->disk->queue->timeout, jiffies + 1);
@@ -780,7 +801,7 @@ int rdmablk_recovery_again(struct rdmablk_session *s, bool accept_loss,
 		spin_lock_irq(&s->lock);
 		s->accept_loss = accept_loss;
 		spin_unlock_irq(&s->lock);
-		rdmablk_session_renew(s);
+		rdmablk_session_renew(s, false);
 		return 0;
 	case RDMABLK_DEV_RECOVERING:
 		return rdmablk_recovery_hurry(s, accept_loss, why);

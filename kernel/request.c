@@ -340,7 +340,8 @@ static bool rdmablk_request_hold(struct request *rq, void *data)
 /**
  * rdmablk_request_hold_all() - hold the requests that a lost connection left behind
  * @set: tag set, quiesced; all queue pairs are drained, the device still exists
- * @lost: the connection was lost, not given up as planned
+ * @lost: the connection was lost, or given up because the target wanted that; false: the
+ *	administrator wanted it
  * @again: a request that has lost the connection before, too, may be what broke both
  *
  * Return: number of requests and writes.

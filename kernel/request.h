@@ -288,7 +288,8 @@ static inline struct ib_sge *rdmablk_request_sge(struct rdmablk_request *req)
  * struct rdmablk_held - requests that a lost connection left behind
  * @requests: number of held requests
  * @writes: number of those that change the export and were posted
- * @lost: the connection was lost, not given up as planned
+ * @lost: the connection was lost, or given up because the target wanted that; false: the
+ *	administrator wanted it
  * @again: a request that has lost the connection before, too, may be what broke both
  */
 struct rdmablk_held {

@@ -367,7 +367,8 @@ bool rdmablk_session_is_orderly(u16 reason)
 	       reason == RDMABLK_R_LOGOUT;
 }
 
-static void rdmablk_session_break(struct rdmablk_session *s, u16 reason, bool planned)
+static void rdmablk_session_break(struct rdmablk_session *s, u16 reason, bool planned,
+				  bool grown)
 {
 	unsigned long flags;
 
@@ -379,6 +380,7 @@ static void rdmablk_session_break(struct rdmablk_session *s, u16 reason, bool pl
 	} else if (rdmablk_session_set_phase(s, RDMABLK_PHASE_BROKEN)) {
 		s->outage.reason = reason;
 		s->outage.planned = planned;
+		s->outage.grown = grown;
 		s->outage.lost_at = jiffies;
 		s->outage.clock = jiffies;
 		WRITE_ONCE(s->path.live, false);
@@ -406,21 +408,22 @@ static void rdmablk_session_break(struct rdmablk_session *s, u16 reason, bool pl
  */
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 {
-	rdmablk_session_break(s, reason, false);
+	rdmablk_session_break(s, reason, false, false);
 }
 
 /**
  * rdmablk_session_renew() - this side wants a new connection
  * @s: session
+ * @grown: because the target says that the export has grown, which it may say at any time
  *
  * The outage counts as planned. A peer that closes the connection with the reason
  * RDMABLK_R_LOGOUT plans nothing for this side.
  *
  * Context: any. An error that came first counts.
  */
-void rdmablk_session_renew(struct rdmablk_session *s)
+void rdmablk_session_renew(struct rdmablk_session *s, bool grown)
 {
-	rdmablk_session_break(s, RDMABLK_R_LOGOUT, true);
+	rdmablk_session_break(s, RDMABLK_R_LOGOUT, true, grown);
 }
 
 /**

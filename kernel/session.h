@@ -166,6 +166,7 @@ struct rdmablk_login_state {
  *	such CLOSE has come since the session went live
  * @planned: this side has given the connection up on purpose: the administrator wants a new
  *	one, or the export has grown
+ * @grown: of a planned outage: the target says that the export has grown
  * @fenced: nothing of the lost connection can land any more
  * @failing_early: I/O fails only because the disk has not been added yet
  * @lost_at: time when the connection was lost, in jiffies
@@ -196,6 +197,7 @@ struct rdmablk_outage {
 	u16 reason;
 	u16 trusted;
 	bool planned;
+	bool grown;
 	bool fenced;
 	bool failing_early;
 	unsigned long lost_at;
@@ -379,7 +381,7 @@ bool rdmablk_session_move(struct rdmablk_session *s, enum rdmablk_dev_state to);
 bool rdmablk_session_set_phase(struct rdmablk_session *s, enum rdmablk_phase to);
 bool rdmablk_session_is_orderly(u16 reason);
 void rdmablk_session_error(struct rdmablk_session *s, u16 reason);
-void rdmablk_session_renew(struct rdmablk_session *s);
+void rdmablk_session_renew(struct rdmablk_session *s, bool grown);
 void rdmablk_session_stop_data(struct rdmablk_session *s);
 void rdmablk_session_destroy_queues(struct rdmablk_session *s);
 void rdmablk_session_data_fatal(struct rdmablk_queue *q, u16 reason);

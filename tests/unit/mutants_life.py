@@ -146,6 +146,10 @@ MUTANTS = [
     ("a queue without a connection is connected", "test_cm", CM,
      "\tq->cm_id = NULL;\n\tq->connected = false;\n", "\tq->cm_id = NULL;\n"),
     # --- the object
+    ("growth is what the administrator wants", "test_session", SESSION,
+     "\t\ts->outage.grown = grown;\n", "\t\ts->outage.grown = false;\n"),
+    ("growth of an earlier outage counts", "test_session", SESSION,
+     "\t\ts->outage.grown = grown;\n", "\t\ts->outage.grown |= grown;\n"),
     ("options have what was in their memory", "test_session", SESSION,
      "\tmemset(opt, 0, sizeof(*opt));\n", ""),
     ("a disk belongs to no host", "test_session", SESSION,

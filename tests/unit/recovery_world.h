@@ -40,6 +40,9 @@ static struct {
 	bool lost, again;
 	unsigned int served[4];		/* by kind */
 	unsigned long patience;
+	bool stuck;			/* a further request, which no connection completes, */
+	u8 holds;			/* as request.c counts its losses */
+	unsigned long held_since;
 } io;
 /* How the target answers, and what it was told */
 static struct {
@@ -55,7 +58,8 @@ static struct {
 	void (*meanwhile)(void);	/* what happens during a flush */
 	bool dirty;			/* a flush has failed */
 	u16 ends;			/* reason with which each new connection ends */
-	bool plans;			/* this side plans these ends */
+	bool plans;			/* this side plans these ends, */
+	bool grows;			/* because the target announces growth */
 	int serves;			/* kind of request served before; -1: none */
 } target;
 static unsigned int events, longest_nap;
@@ -124,6 +128,12 @@ struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lo
 	assert_true(s.reauth_work.work.queued);
 	io.lost = lost;
 	io.again = again;
+	if (lost && again && io.holds) {
+		io.holds = 2;
+	} else if (lost) {
+		io.holds = 1;
+		io.held_since = jiffies;
+	}
 	return (struct rdmablk_held){ io.reads + io.fast + io.writes, io.writes, lost, again };
 }
 
@@ -135,6 +145,8 @@ unsigned int rdmablk_request_requeue_held(struct blk_mq_tag_set *set, unsigned l
 	assert_false(s.fail_work.work.queued);	/* else it could end what is requeued */
 	io.requeued += io.reads + io.fast + io.writes;
 	io.patience = patience;
+	if (io.holds > 1 && time_after_eq(jiffies, io.held_since + patience))
+		io.stuck = false;
 	return io.reads + io.fast + io.writes;
 }
 
@@ -211,8 +223,9 @@ void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
 	error = reason;
 }
 
-void rdmablk_session_renew(struct rdmablk_session *of)
+void rdmablk_session_renew(struct rdmablk_session *of, bool grown)
 {
+	assert_false(grown);
 	rdmablk_session_error(of, RDMABLK_R_LOGOUT);
 }
 
@@ -349,6 +362,7 @@ static void lost(u16 reason, bool planned)
 	s.outage.phase = RDMABLK_PHASE_BROKEN;
 	s.outage.reason = reason;
 	s.outage.planned = planned;
+	s.outage.grown = planned && target.grows;
 	s.outage.lost_at = jiffies;
 	s.outage.clock = jiffies;
 	mod_delayed_work(rdmablk_wq, &s.reauth_work, 0);

@@ -34,8 +34,10 @@ void rdmablk_session_error(struct rdmablk_session *of, u16 reason)
 	}
 }
 
-void rdmablk_session_renew(struct rdmablk_session *of)
+void rdmablk_session_renew(struct rdmablk_session *of, bool grown)
 {
+	/* The recovery must know that the target has wanted it. */
+	assert_true(grown);
 	renewals++;
 	rdmablk_session_error(of, RDMABLK_R_LOGOUT);
 }

@@ -356,6 +356,7 @@ static void test_connections_for_nothing(void **state)
 		s.opt.dev_loss_tmo = 100;
 		target.ends = c[i].ends;
 		target.plans = c[i].plans;
+		target.grows = c[i].plans;
 		begun = jiffies;
 		lost(target.ends, target.plans);
 		/* A FAILFAST request fails soon, and goes to another disk. */
@@ -368,6 +369,99 @@ static void test_connections_for_nothing(void **state)
 		lasts(has_failed);
 		assert_in_range(jiffies - begun, 100 * HZ + more, 102 * HZ + more);
 		assert_int_equal(s.state, RDMABLK_DEV_FAILED);
+	}
+}
+
+static bool is_live_or_fails(void)
+{
+	return s.outage.phase == RDMABLK_PHASE_UP || s.path.failing;
+}
+
+/*
+ * Each connection ends after @pace jiffies, for an hour or until the request fails that no
+ * connection completes. Return: the time it took.
+ */
+static unsigned long paced(unsigned long pace, u16 reason, bool planned)
+{
+	const unsigned long begun = jiffies;
+
+	io.stuck = true;
+	s.keepalive.tmo = 2;		/* granted; asked for was another one */
+	s.opt.keep_alive_tmo = KEEP_ALIVE / HZ;
+	while (io.stuck && !s.path.failing && time_before(jiffies, begun + 3600 * HZ)) {
+		jiffies += pace;
+		lost(reason, planned);
+		lasts(is_live_or_fails);
+	}
+	return jiffies - begun;
+}
+
+/*
+ * The target announces growth again and again, before the timer of a request that it leaves
+ * unanswered. It may grant the growth, and may serve other requests.
+ */
+static void test_growth_without_end(void **state)
+{
+	static const unsigned long pace[] = { 1, HZ, 4 * HZ, 6 * HZ, 29 * HZ };
+
+	for (unsigned int i = 0; i < 2 * ARRAY_SIZE(pace); i++) {
+		unsigned long each = pace[i / 2];
+
+		setup(state);
+		s.opt.fast_io_fail_tmo = 30;
+		target.grows = true;
+		target.serves = i % 2 ? READ : -1;
+		/* A first try has its time. */
+		assert_in_range(paced(each, RDMABLK_R_LOGOUT, true), 40 * HZ,
+				42 * HZ + 2 * each);
+	}
+	/* Growth that comes now and then fails nothing, however little time I/O has. */
+	setup(state);
+	s.opt.fast_io_fail_tmo = 0;
+	io.stuck = true;
+	target.grows = true;
+	for (unsigned int i = 0; i < 2; i++) {
+		jiffies += 6 * HZ;
+		renews();
+		assert_int_equal(s.state, RDMABLK_DEV_LIVE);
+		assert_true(io.stuck && io.lost);
+	}
+}
+
+/* The administrator may want as many connections as he likes. */
+static void test_renewals_without_end(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 30;
+	assert_true(paced(10 * HZ, RDMABLK_R_LOGOUT, true) >= 3600 * HZ);
+	assert_true(io.stuck);
+}
+
+/*
+ * A target that grants a keep-alive of next to nothing ends each connection a little later than
+ * that. It completes nothing, so the outage goes on.
+ */
+static void test_a_short_keep_alive(void **state)
+{
+	(void)state;
+	s.opt.fast_io_fail_tmo = 30;
+	assert_in_range(paced(KEEP_ALIVE - HZ, RDMABLK_R_CONNECTION, false), 30 * HZ, 40 * HZ);
+	assert_true(s.path.failing);
+}
+
+/* A FLUSH may take ten minutes, and no connection lives as long. */
+static void test_a_flush_that_never_ends(void **state)
+{
+	static const unsigned long pace[] = { 2 * REQUEST_TMO + HZ, 599 * HZ };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(pace); i++) {
+		setup(state);
+		s.opt.fast_io_fail_tmo = 30;
+		s.path.slow_tmo = 600 * HZ;
+		target.serves = READ;
+		assert_in_range(paced(pace[i], RDMABLK_R_CONNECTION, false), 30 * HZ,
+				2 * pace[i] + 2 * HZ);
+		assert_false(s.path.failing);
 	}
 }
 
@@ -410,6 +504,17 @@ static void test_slow_to_notice(void **state)
 	assert_true(io.again);
 	setup(state);
 	s.live_at = jiffies - 2 * REQUEST_TMO;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_false(io.again);
+	/* A slow command */
+	setup(state);
+	s.path.slow_tmo = 600 * HZ;
+	s.live_at = jiffies - REQUEST_TMO - 600 * HZ + 1;
+	breaks(RDMABLK_R_CONNECTION);
+	assert_true(io.again);
+	setup(state);
+	s.path.slow_tmo = 600 * HZ;
+	s.live_at = jiffies - REQUEST_TMO - 600 * HZ;
 	breaks(RDMABLK_R_CONNECTION);
 	assert_false(io.again);
 	/* A keep-alive of minutes */
@@ -608,6 +713,10 @@ int main(void)
 		TEST(test_pauses),
 		TEST(test_short_life),
 		TEST(test_connections_for_nothing),
+		TEST(test_growth_without_end),
+		TEST(test_renewals_without_end),
+		TEST(test_a_short_keep_alive),
+		TEST(test_a_flush_that_never_ends),
 		TEST(test_connections_for_something),
 		TEST(test_slow_to_notice),
 		TEST(test_io_timeout_counts),

@@ -712,20 +712,27 @@ static void test_planned(void **state)
 {
 	(void)state;
 	assert_true(go_live());
-	rdmablk_session_renew(s);
+	rdmablk_session_renew(s, true);
 	assert_int_equal(s->outage.phase, RDMABLK_PHASE_BROKEN);
 	assert_int_equal(s->outage.reason, RDMABLK_R_LOGOUT);
-	assert_true(s->outage.planned);
+	assert_true(s->outage.planned && s->outage.grown);
 	rdmablk_session_error(s, RDMABLK_R_LOGOUT);
+	assert_true(s->outage.planned && s->outage.grown);
+	teardown(state);
+	setup(state);
+	assert_true(go_live());
+	s->outage.grown = true;		/* left from the outage before */
+	rdmablk_session_renew(s, false);
 	assert_true(s->outage.planned);
+	assert_false(s->outage.grown);
 	teardown(state);
 	setup(state);
 	assert_true(go_live());
 	s->outage.planned = true;	/* left from the outage before */
 	rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 	assert_false(s->outage.planned);
-	rdmablk_session_renew(s);
-	assert_false(s->outage.planned);
+	rdmablk_session_renew(s, true);
+	assert_false(s->outage.planned || s->outage.grown);
 }
 
 /* The task that removes the session has sealed it, so an error starts no recovery. */
