@@ -220,8 +220,8 @@ static inline void rdmablk_dispatch_begin(struct rdmablk_path *path,
 }
 
 /*
- * The connection is down or flushes: holds a new request like those that a connection leaves behind.
- * For the block layer the request is started. So the number of tags limits how many are
+ * The connection is down or flushes: holds a new request like those that a connection leaves
+ * behind. For the block layer the request is started. So the number of tags limits how many are
  * held, and requests behind it in the queue still arrive here, where some of them must fail
  * at once. All fields are written before the request is started, because from then on others
  * find it by its tag.

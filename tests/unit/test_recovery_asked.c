@@ -173,7 +173,7 @@ static void request_completes(void)
 	io.served[0]++;
 }
 
-/* A connection lasts 2 s after an outage of 29 s, and serves nobody before its target shuts down. */
+/* A connection lasts 2 s after an outage of 29 s. It serves nobody, and its target shuts down. */
 static void short_connection_flushes(void (*meanwhile)(void))
 {
 	s.opt.fast_io_fail_tmo = 30;
