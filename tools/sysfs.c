@@ -17,11 +17,13 @@
 #include "device.h"
 #include "files.h"
 #include "report.h"
+#include "shown.h"
 #include "sysfs.h"
 #include "util.h"
 
 #define BLOCK		"/sys/block"
 #define MOST_NAMES	4	/* in an error message */
+#define NUMBERS		4096	/* bytes for the device numbers of a disk and its partitions */
 #define SECTOR		512	/* unit of "size", whatever the block of the disk */
 
 /* --- the disks there are --------------------------------------------------------- */
@@ -225,16 +227,21 @@ static void add_user(char text[SYSFS_USERS], const char *how, const char *who)
 	append(text, SYSFS_USERS, "%s%s%s%s", *text ? ", " : "", how, *who ? " " : "", who);
 }
 
-/* mountinfo writes a blank as \040. */
+static bool is_octal(const char *text)
+{
+	return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' && text[1] <= '7' &&
+	       text[2] >= '0' && text[2] <= '7';
+}
+
+/* mountinfo writes a blank as \040. A path that was cut may end inside such a number. */
 static void unescape(char *path)
 {
 	char *to = path;
 
 	for (; *path; path++) {
-		unsigned int c;
-
-		if (*path == '\\' && sscanf(path + 1, "%3o", &c) == 1) {
-			*to++ = (char)c;
+		if (*path == '\\' && is_octal(path + 1)) {
+			*to++ = (char)((path[1] - '0') << 6 | (path[2] - '0') << 3 |
+				       (path[3] - '0'));
 			path += 3;
 		} else {
 			*to++ = *path;
@@ -243,18 +250,56 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-static void add_mounts(const char *disk, char text[SYSFS_USERS])
+/* The device numbers of a disk and its partitions, with a blank before and after each */
+static void read_numbers(int block, const char *disk, char numbers[NUMBERS])
 {
-	char *line = NULL, where[PATH_MAX], source[PATH_MAX];
+	char number[32], path[NAME_MAX + 8];
+	struct dirent **names;
+	int i, nr;
+
+	strcpy(numbers, " ");
+	if (!read_line(block, disk, "dev", number, sizeof(number)))
+		append(numbers, NUMBERS, "%s ", number);
+	nr = files_names(block, disk, NULL, &names);
+	for (i = 0; i < nr; i++) {
+		snprintf(path, sizeof(path), "%s/dev", names[i]->d_name);
+		if (is_part(names[i]->d_name, disk) &&
+		    !read_line(block, disk, path, number, sizeof(number)))
+			append(numbers, NUMBERS, "%s ", number);
+	}
+	files_free(names, nr);
+}
+
+/*
+ * Is a line of mountinfo about a file system on the disk? The device number tells it: a user may
+ * mount a FUSE file system, and choose what it says to be its source. btrfs has a number of its
+ * own for each subvolume. Only root can mount it, and the kernel writes its source.
+ */
+static bool is_mount(const char *line, const char *disk, const char *numbers)
+{
+	const char *end = strstr(line, " - ");
+	char number[24] = " ", type[16], source[NAME_MAX];
+
+	if (!end || sscanf(line, "%*s %*s %20s", number + 1) != 1)
+		return false;
+	if (strncmp(number, " 0:", 3)) {
+		strcat(number, " ");
+		return strstr(numbers, number);
+	}
+	return sscanf(end, " - %15s %254s", type, source) == 2 && !strcmp(type, "btrfs") &&
+	       !strncmp(source, "/dev/", 5) && is_part(source + 5, disk);
+}
+
+static void add_mounts(int block, const char *disk, char text[SYSFS_USERS])
+{
+	char *line = NULL, where[PATH_MAX], numbers[NUMBERS];
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	size_t size = 0;
 
+	read_numbers(block, disk, numbers);
 	while (file && getline(&line, &size, file) > 0) {
-		const char *end = strstr(line, " - ");
-
-		if (!end || sscanf(line, "%*s %*s %*s %*s %4095s", where) != 1 ||
-		    sscanf(end, " - %*s %4095s", source) != 1 ||
-		    strncmp(source, "/dev/", 5) || !is_part(source + 5, disk))
+		if (!is_mount(line, disk, numbers) ||
+		    sscanf(line, "%*s %*s %*s %*s %4095s", where) != 1)
 			continue;
 		unescape(where);
 		add_user(text, "mounted at", where);
@@ -312,10 +357,8 @@ void sysfs_users(const char *name, char text[SYSFS_USERS])
 	struct dirent **names;
 
 	text[0] = '\0';
-	add_mounts(name, text);
+	add_mounts(block, name, text);
 	add_swaps(name, text);
-	if (block < 0)
-		return;
 	add_holders(block, name, text);
 	nr = files_names(block, name, NULL, &names);
 	for (i = 0; i < nr; i++) {
@@ -325,5 +368,8 @@ void sysfs_users(const char *name, char text[SYSFS_USERS])
 		add_holders(block, path, text);
 	}
 	files_free(names, nr);
-	close(block);
+	if (block >= 0)
+		close(block);
+	/* Others than root may have chosen a name in it. */
+	shown_clean(text);
 }

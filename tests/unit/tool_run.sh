@@ -105,3 +105,14 @@ json() {
 		fail "$what: not true: $1: $(<"$DIR/out")"
 	fi
 }
+
+# disk NAME STATE FILE=TEXT...: adds a disk to the tree that stands for /sys/block
+disk() {
+	local dir=$DIR/sys/$1 file
+
+	mkdir -p "$dir/rdmablk" "$dir/queue" "$dir/holders"
+	echo "$2" >"$dir/rdmablk/state"
+	for file in "${@:3}"; do
+		echo "${file#*=}" >"$dir/${file%%=*}"
+	done
+}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A module that is not there: preloaded into tools/rdmablk, this answers its netlink
- * messages in place of the kernel, so that tests/unit/tool_netlink can check requests
- * and output without a module and without privileges.
+ * messages in place of the kernel, so that tests/unit/tool_netlink and others can check
+ * requests and output without a module and without privileges.
  *
  * The environment says what the module is like:
  *
