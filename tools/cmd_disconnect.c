@@ -51,12 +51,6 @@ static int disconnect_one(struct nl *nl, __u32 index, bool force,
 	return STATUS_DONE;
 }
 
-/* Whether the next disk would fail with the same error */
-static bool is_final(int err)
-{
-	return err == EINTR || err == EUNATCH || err == EPERM;
-}
-
 /* Removes each disk that can be removed; an error with one does not stop the others. */
 static int disconnect_all(struct nl *nl, bool force)
 {
@@ -73,7 +67,7 @@ static int disconnect_all(struct nl *nl, bool force)
 		one = disconnect_one(nl, list.device[i].value[RDMABLK_ATTR_INDEX].number,
 				     force, &failure);
 		status = report_both(status, one);
-		if (one && is_final(failure.err))
+		if (one && nl_is_final(failure.err))
 			break;
 	}
 	return status;

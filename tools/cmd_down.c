@@ -69,16 +69,15 @@ static int disconnect(struct nl *nl, const struct disk_config *disk,
 }
 
 static int down_one(struct nl *nl, const struct disk_config *disk,
-		    const struct down_args *args)
+		    const struct down_args *args, struct nl_failure *failure)
 {
-	struct nl_failure failure = { 0 };
 	char what[128];
 
 	snprintf(what, sizeof(what), "down %s", disk->name);
 	/* ENODEV: somebody else has removed the disk meanwhile. */
-	if (disconnect(nl, disk, args, &failure) && failure.err != ENODEV)
-		return report_failure(failure.err, what, "%s%s", failure.text,
-				      failure.err == EBUSY && !args->force ?
+	if (disconnect(nl, disk, args, failure) && failure->err != ENODEV)
+		return report_failure(failure->err, what, "%s%s", failure->text,
+				      failure->err == EBUSY && !args->force ?
 				      " (--force removes it anyway)" : "");
 	return STATUS_DONE;
 }
@@ -86,7 +85,7 @@ static int down_one(struct nl *nl, const struct disk_config *disk,
 static int run(const struct config *config, const struct down_args *args)
 {
 	__cleanup(nl_closep) struct nl *nl = NULL;
-	int status = STATUS_DONE;
+	int status = STATUS_DONE, one;
 	struct nl_failure failure;
 	size_t i;
 
@@ -96,9 +95,14 @@ static int run(const struct config *config, const struct down_args *args)
 		return STATUS_DONE;
 	if (!nl)
 		return report_failure(failure.err, "down", "%s", failure.text);
-	for (i = 0; i < config->nr; i++)
-		if (config->disk[i].selected)
-			status = report_both(status, down_one(nl, &config->disk[i], args));
+	for (i = 0; i < config->nr; i++) {
+		if (!config->disk[i].selected)
+			continue;
+		one = down_one(nl, &config->disk[i], args, &failure);
+		status = report_both(status, one);
+		if (one && nl_is_final(failure.err))
+			break;
+	}
 	return status;
 }
 

@@ -37,13 +37,25 @@ struct up_args {
 	__u32 wait;
 };
 
-/* The attempts to connect one disk. */
+/**
+ * struct attempt - the attempts to connect one disk
+ * @disk: its section
+ * @what: for messages
+ * @wait: seconds to try
+ * @deadline: the end of that, which begins with the first try: those of other disks come first,
+ *	and may take long; 0: before the first try
+ * @over: there is no further try
+ * @last: another disk would fail in the same way
+ * @said: the last warning
+ */
 struct attempt {
 	const struct disk_config *disk;
 	char what[128];
+	__u32 wait;
 	__s64 deadline;
 	bool over;
-	char said[256];		/* the last warning */
+	bool last;
+	char said[256];
 };
 
 static int set(void *context, int id, const char *value)
@@ -166,6 +178,8 @@ static int try_one(struct attempt *attempt)
 	struct device device = { 0 };
 	char names[VISIT_NAMES_TEXT];
 
+	if (!attempt->deadline)
+		attempt->deadline = nl_deadline(attempt->wait);
 	if (connect_read_host_id(&request, &failure)) {
 		attempt->over = true;
 		return report_failure(failure.err, attempt->what, "%s", failure.text);
@@ -175,6 +189,8 @@ static int try_one(struct attempt *attempt)
 		return finish(attempt, &device, &failure);
 	attempt->over = is_final(failure.err, request.key, &device) ||
 			nl_deadline(0) >= attempt->deadline;
+	/* With a key EPERM may be about that key. */
+	attempt->last = nl_is_final(failure.err) && (failure.err != EPERM || !request.key[0]);
 	if (attempt->over)
 		return report_peer_failure(failure.err, attempt->what, "%s%s", failure.text,
 					   hint(&request, failure.err, names));
@@ -192,6 +208,8 @@ static bool try_all(struct attempt *attempts, size_t nr, int *status)
 		if (attempts[i].over)
 			continue;
 		*status = report_both(*status, try_one(&attempts[i]));
+		if (attempts[i].last)
+			return false;
 		left |= !attempts[i].over;
 	}
 	return left;
@@ -214,7 +232,7 @@ static int run(const struct config *config, const struct up_args *args)
 			continue;
 		nr++;
 		attempt->disk = disk;
-		attempt->deadline = nl_deadline(args->has_wait ? args->wait : disk->wait);
+		attempt->wait = args->has_wait ? args->wait : disk->wait;
 		snprintf(attempt->what, sizeof(attempt->what), "up %s", disk->name);
 	}
 	while (try_all(attempts, nr, &status))

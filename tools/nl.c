@@ -270,6 +270,16 @@ int nl_run(struct nl *nl, mnl_cb_t handler, void *context,
 	return -1;
 }
 
+/**
+ * nl_is_final() - whether a request about another disk would fail with the same error, or the
+ *	user wants no more of them
+ * @err: of a request, 0 or positive
+ */
+bool nl_is_final(int err)
+{
+	return err == EINTR || err == EUNATCH || err == EPERM;
+}
+
 /* A dump is repeated when devices came or went. */
 #define DUMP_TRIES	8
 

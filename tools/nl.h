@@ -65,6 +65,8 @@ int nl_dump(struct nl *nl, __u8 cmd, mnl_cb_t handler, void *list,
 int nl_run_late(struct nl *nl, const struct nl_late *late,
 		struct nl_failure *failure);
 
+bool nl_is_final(int err);
+
 void nl_hold_signals(struct nl *nl);
 void nl_release_signals(struct nl *nl);
 __s64 nl_deadline(unsigned int seconds);
