@@ -60,6 +60,7 @@ struct target_args {
  * @more: JSON key of a second operand; NULL: it takes none
  * @more_name: name of that in error messages
  * @optional: the operand may be left out
+ * @asks: changes nothing: the daemon answers at once, unless it is stopped
  * @force: --force goes with it
  * @size: --size goes with it
  * @reason: --reason goes with it
@@ -76,6 +77,7 @@ struct verb {
 	const char *more;
 	const char *more_name;
 	bool optional;
+	bool asks;
 	bool force;
 	bool size;
 	bool reason;
@@ -528,12 +530,12 @@ static int show_size(struct json_object *answer)
 }
 
 static const struct verb verbs[] = {
-	{ .name = "list", .show = show_list },
-	{ .name = "show", .command = "list", .operand = "name", .operand_name = "NAME",
+	{ .name = "list", .asks = true, .show = show_list },
+	{ .name = "show", .command = "list", .asks = true, .operand = "name", .operand_name = "NAME",
 	  .show = show_one },
 	{ .name = "sessions", .operand = "name", .operand_name = "NAME", .optional = true,
-	  .show = show_sessions, .show_all = show_all_sessions },
-	{ .name = "metrics", .metrics = true },
+	  .asks = true, .show = show_sessions, .show_all = show_all_sessions },
+	{ .name = "metrics", .asks = true, .metrics = true },
 	{ .name = "add", .operand = "spec", .operand_name = "EXPORT" },
 	{ .name = "remove", .operand = "name", .operand_name = "NAME", .force = true },
 	{ .name = "resize", .operand = "name", .operand_name = "NAME", .size = true,
@@ -545,7 +547,7 @@ static const struct verb verbs[] = {
 	  .more_name = "LIST" },
 	{ .name = "kick", .operand = "name", .operand_name = "SESSION or HOST", .reason = true,
 	  .show = show_kicked },
-	{ .name = "host list", .show = show_hosts },
+	{ .name = "host list", .asks = true, .show = show_hosts },
 	{ .name = "host add", .operand = "spec", .operand_name = "HOST" },
 	{ .name = "host remove", .operand = "name", .operand_name = "NAME" },
 };
@@ -656,7 +658,8 @@ static int ask(const struct verb *verb, char **operand, const struct target_args
 
 	snprintf(what, sizeof(what), "target %s%s%.90s", verb->name, operand[0] ? " " : "",
 		 operand[0] ? operand[0] : "");
-	ret = control_ask(args->control, request, &answer, &uid, why);
+	ret = control_ask(args->control, request, verb->asks ? CONTROL_LIMIT : 0, &answer, &uid,
+			  why);
 	json_object_put(request);
 	if (ret) {
 		target_metrics_down(&args->metrics);

@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,34 +71,13 @@ void doctor_target_verbs(struct exam *d)
 			   "no /dev/infiniband/uverbsN: the daemon can use no RDMA device");
 }
 
-/* The process at the other end of the daemon's socket. Returns its number, or -errno. */
-static pid_t daemon_pid(const char *path)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct ucred peer = { 0 };
-	socklen_t len = sizeof(peer);
-	int fd, err = 0;
-
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
-		err = -errno;
-	close(fd);
-	return err ?: peer.pid;
-}
-
 /**
  * doctor_target_io_uring() - looks whether the daemon may use io_uring
  * @d: gets the findings
  */
 void doctor_target_io_uring(struct exam *d)
 {
-	doctor_io_uring_check(d, d->here ? daemon_pid(d->control) : -ENOENT);
+	doctor_io_uring_check(d, d->here ? control_pid(d->control) : -ENOENT);
 }
 
 /* Copies what follows @begin in a line of /proc/PID/NAME. Returns whether there is one. */
@@ -183,17 +160,21 @@ static struct json_object *list_of(struct json_object *answer, const char *key)
 	       json_object_is_type(list, json_type_array) ? list : NULL;
 }
 
-/* Returns the answer of the daemon, or NULL. */
-static struct json_object *ask(const struct exam *d, const char *command, char why[CONTROL_WHY])
+/* Returns the answer of the daemon, or NULL. A daemon that was silent is not asked again. */
+static struct json_object *ask(struct exam *d, const char *command, char why[CONTROL_WHY])
 {
-	struct json_object *request = json_object_new_object(), *answer = NULL;
+	struct json_object *request, *answer = NULL;
+	int err;
 
+	if (d->silent)
+		return NULL;
+	request = json_object_new_object();
 	json_object_object_add(request, "version", json_object_new_int(1));
 	json_object_object_add(request, "command", json_object_new_string(command));
-	if (control_ask(d->control, request, &answer, NULL, why))
-		answer = NULL;
+	err = control_ask(d->control, request, CONTROL_LIMIT, &answer, NULL, why);
 	json_object_put(request);
-	return answer;
+	d->silent = err == ETIMEDOUT;
+	return err ? NULL : answer;
 }
 
 /* Daemons of other versions are understood as far as they go. */
@@ -243,10 +224,14 @@ void doctor_target_daemon(struct exam *d)
 
 	if (!d->here)
 		return;
-	pid = daemon_pid(d->control);
+	pid = control_pid(d->control);
 	if (pid == -EACCES) {
 		exam_found(d, EXAM_NOTE, NULL,
 			   "only root and the daemon's user can ask the daemon");
+	} else if (pid == -ETIMEDOUT) {
+		d->silent = true;
+		exam_found(d, EXAM_ERROR, "journalctl -u rdmablkd",
+			   "the daemon takes no connection: %s", d->control);
 	} else if (pid < 0) {
 		exam_found(d, EXAM_ERROR, "systemctl start rdmablkd",
 			   "the daemon does not run: %s: %s", d->control, strerror(-pid));

@@ -36,6 +36,7 @@ enum exam_level {
  * @root: directory that stands for /
  * @here: @root is that of this host, so that its kernel and its daemon can be asked
  * @control: socket of the daemon
+ * @silent: the daemon has not answered in time
  * @roles: EXAM_*, roles for which the host is checked
  * @role: role for which the running check is: "initiator", "target" or "both"
  * @check: name of the check that runs
@@ -48,6 +49,7 @@ struct exam {
 	int root;
 	bool here;
 	const char *control;
+	bool silent;
 	unsigned int roles;
 	const char *role;
 	const char *check;
