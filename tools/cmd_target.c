@@ -4,7 +4,6 @@
  * rdmablkd. Request and answer are a line of JSON each, over the daemon's socket. The
  * daemon checks the contents; this file checks only the form of the command line.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -21,6 +20,7 @@
 #include "control.h"
 #include "output.h"
 #include "report.h"
+#include "shown.h"
 #include "target_metrics.h"
 #include "util.h"
 
@@ -146,7 +146,7 @@ static int set(void *context, int id, const char *value)
 }
 
 /*
- * Answers
+ * Answers. The user that runs the daemon may not be trusted with root's terminal.
  */
 
 static const char *text_of(struct json_object *object, const char *key)
@@ -170,6 +170,34 @@ static struct json_object *array_of(struct json_object *answer, const char *key)
 	return value;
 }
 
+/* Whether a row of an answer is an object, and the commands in it are one, if they are there */
+static bool is_row(struct json_object *row)
+{
+	struct json_object *commands;
+
+	return json_object_is_type(row, json_type_object) &&
+	       (!json_object_object_get_ex(row, "commands", &commands) || !commands ||
+		json_object_is_type(commands, json_type_object));
+}
+
+/* Returns the rows of an answer, or NULL after a complaint. */
+static struct json_object *rows_of(struct json_object *answer, const char *what, const char *key)
+{
+	struct json_object *rows = array_of(answer, key);
+	size_t i;
+
+	if (!rows) {
+		report_failure(EPROTO, what, "the daemon's answer has no %s", key);
+		return NULL;
+	}
+	for (i = 0; i < json_object_array_length(rows); i++)
+		if (!is_row(json_object_array_get_idx(rows, i))) {
+			report_failure(EPROTO, what, "the daemon's answer is malformed");
+			return NULL;
+		}
+	return rows;
+}
+
 /* Sums the commands of a session, or their errors, over all operations. */
 static void sum_commands(struct json_object *session, const char *key, char *text,
 			 size_t size)
@@ -177,7 +205,7 @@ static void sum_commands(struct json_object *session, const char *key, char *tex
 	struct json_object *commands, *value;
 	__u64 sum = 0;
 
-	if (json_object_object_get_ex(session, "commands", &commands)) {
+	if (json_object_object_get_ex(session, "commands", &commands) && commands) {
 		json_object_object_foreach(commands, name, one) {
 			(void)name;
 			if (json_object_object_get_ex(one, key, &value))
@@ -215,10 +243,10 @@ static void cell(struct json_object *row, const char *key, char *text, size_t si
 static int show_table(struct json_object *answer, const char *key,
 		      const struct output_column *columns, output_cell_fn cell_of)
 {
-	struct json_object *rows = array_of(answer, key);
+	struct json_object *rows = rows_of(answer, "target", key);
 
 	if (!rows)
-		return report_failure(EPROTO, "target", "the daemon's answer has no %s", key);
+		return STATUS_MISMATCH;
 	if (output_rows(rows, columns, cell_of))
 		return report_failure(ENOMEM, "target", "%s", strerror(ENOMEM));
 	return STATUS_DONE;
@@ -242,31 +270,33 @@ static void show_key(struct json_object *row, const char *key, struct json_objec
 {
 	char human[16];
 
-	printf("  %-18s", key);
+	printf("  %-18s", shown_text(key));
 	if (!value) {
 		printf("-\n");
 	} else if (!strcmp(key, "size") || !strcmp(key, "comparing") ||
 		   !strcmp(key, "pinned") || !strcmp(key, "max_pinned")) {
 		output_human_bytes(json_object_get_uint64(value), human, sizeof(human));
-		printf("%s (%s bytes)\n", human, json_object_get_string(value));
+		printf("%s (%s bytes)\n", human, shown_text(json_object_get_string(value)));
 	} else {
-		printf("%s\n", text_of(row, key));
+		printf("%s\n", shown_text(text_of(row, key)));
 	}
 }
 
 /* Prints all attributes of the export, one a line. */
 static int show_one(struct json_object *answer)
 {
-	struct json_object *rows = array_of(answer, "exports"), *row;
+	struct json_object *rows = rows_of(answer, "target show", "exports"), *row;
 
-	row = rows ? json_object_array_get_idx(rows, 0) : NULL;
+	if (!rows)
+		return STATUS_MISMATCH;
+	row = json_object_array_get_idx(rows, 0);
 	if (!row)
 		return report_failure(EPROTO, "target show", "the daemon's answer has no export");
 	if (report_json) {
 		output_json_line(json_object_get(answer));
 		return STATUS_DONE;
 	}
-	printf("%s\n", text_of(row, "name"));
+	printf("%s\n", shown_text(text_of(row, "name")));
 	json_object_object_foreach(row, key, value) {
 		if (strcmp(key, "name"))
 			show_key(row, key, value);
@@ -310,15 +340,14 @@ static void show_session_key(struct json_object *session, const char *key,
 /* Prints all attributes of each session, one a line. */
 static int show_all_sessions(struct json_object *answer)
 {
-	struct json_object *rows = array_of(answer, "sessions"), *row;
+	struct json_object *rows = rows_of(answer, "target sessions", "sessions"), *row;
 	size_t i;
 
 	if (!rows)
-		return report_failure(EPROTO, "target sessions",
-				      "the daemon's answer has no sessions");
+		return STATUS_MISMATCH;
 	for (i = 0; i < json_object_array_length(rows); i++) {
 		row = json_object_array_get_idx(rows, i);
-		printf("%ssession %s\n", i ? "\n" : "", text_of(row, "id"));
+		printf("%ssession %s\n", i ? "\n" : "", shown_text(text_of(row, "id")));
 		json_object_object_foreach(row, key, value) {
 			if (strcmp(key, "id"))
 				show_session_key(row, key, value);
@@ -359,23 +388,6 @@ static int show_hosts(struct json_object *answer)
 	return show_table(answer, "hosts", columns, host_cell);
 }
 
-/* Whether a text in UTF-8 has control characters of ASCII, but for those of @but, or of Latin-1. */
-static bool has_control(const char *text, const char *but)
-{
-	for (; *text; text++)
-		if ((iscntrl((unsigned char)*text) && !strchr(but, *text)) ||
-		    (*text == '\xc2' && (unsigned char)text[1] >= 0x80 &&
-		     (unsigned char)text[1] < 0xa0))
-			return true;
-	return false;
-}
-
-/* A terminal obeys control characters, and the user that runs the daemon may not be trusted. */
-static const char *shown(const char *text)
-{
-	return has_control(text, "") ? "(a text with control characters)" : text;
-}
-
 /* Return: whether all changes succeeded */
 static bool show_changes(struct json_object *answer, const char *key, const char *what)
 {
@@ -391,10 +403,10 @@ static bool show_changes(struct json_object *answer, const char *key, const char
 		all = all && done;
 		if (report_json)
 			continue;
-		printf("%s %s: %s", what, shown(text_of(row, "name")),
-		       done ? shown(json_object_get_string(action)) : "not done");
+		printf("%s %s: %s", what, shown_text(text_of(row, "name")),
+		       done ? shown_text(json_object_get_string(action)) : "not done");
 		if (json_object_object_get_ex(row, "message", &why) && why)
-			printf(": %s", shown(json_object_get_string(why)));
+			printf(": %s", shown_text(json_object_get_string(why)));
 		printf("\n");
 	}
 	return all;
@@ -446,7 +458,7 @@ static int write_text(const char *path, const char *text)
 	if (slash)
 		*slash = '\0';
 	ret = slash ? state_file_make_dir(dir) : 0;
-	ret = ret ? ret : state_file_replace(path, text);
+	ret = ret ? ret : state_file_replace_among(path, text);
 	umask(mask);
 	return -ret;
 }
@@ -466,7 +478,7 @@ static const char *refuse_saved(const char *path, const char *text, uid_t uid)
 		return "a daemon of another user may choose no other file than " SAVED_FILE;
 	if (!strncmp(text, CONF_LINE_BOM, strlen(CONF_LINE_BOM)))
 		return "the text of the daemon begins with a byte order mark";
-	if (has_control(text, "\n\t"))
+	if (shown_control(text, "\n\t"))
 		return "the text of the daemon has a control character";
 	for (line = text; line; line = next ? next + 1 : NULL) {
 		next = strchr(line, '\n');
@@ -486,7 +498,7 @@ static int save(const struct target_args *args, struct json_object *answer, uid_
 	char *old;
 	int err;
 
-	if (has_control(path, ""))
+	if (shown_control(path, ""))
 		return report_failure(EPERM, "target save",
 				      "the path of the daemon has a control character");
 	if (why)
@@ -525,7 +537,7 @@ static int show_kicked(struct json_object *answer)
 static int show_size(struct json_object *answer)
 {
 	if (!report_json)
-		printf("%s\n", text_of(answer, "size"));
+		printf("%s\n", shown_text(text_of(answer, "size")));
 	return STATUS_DONE;
 }
 

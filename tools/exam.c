@@ -9,6 +9,7 @@
 
 #include "exam.h"
 #include "files.h"
+#include "shown.h"
 
 /*
  * Files
@@ -93,23 +94,26 @@ const char *exam_level_text(enum exam_level level)
  * @d: examination, with the name and the role of the check
  * @level: how bad it is
  * @mend: command that mends it, or NULL
- * @fmt: what was found
+ * @fmt: what was found; the daemon and others may have chosen parts of it
  */
 void exam_found(struct exam *d, enum exam_level level, const char *mend, const char *fmt, ...)
 {
 	struct json_object *finding = json_object_new_object();
-	char text[EXAM_TEXT];
+	char text[EXAM_TEXT], command[2 * EXAM_TEXT];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	shown_clean(text);
+	snprintf(command, sizeof(command), "%s", mend ? mend : "");
+	shown_clean(command);
 	json_object_object_add(finding, "role", json_object_new_string(d->role));
 	json_object_object_add(finding, "check", json_object_new_string(d->check));
 	json_object_object_add(finding, "level",
 			       json_object_new_string(exam_level_text(level)));
 	json_object_object_add(finding, "text", json_object_new_string(text));
-	json_object_object_add(finding, "mend", mend ? json_object_new_string(mend) : NULL);
+	json_object_object_add(finding, "mend", mend ? json_object_new_string(command) : NULL);
 	json_object_array_add(d->findings, finding);
 	if (level > d->worst)
 		d->worst = level;

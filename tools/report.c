@@ -11,9 +11,9 @@
 
 #include <json-c/json.h>
 
-#include "../target/base/value.h"
 #include "output.h"
 #include "report.h"
+#include "shown.h"
 
 #define WHY_LEN		1280	/* the longest text names all columns */
 #define WHAT_LEN	(PATH_MAX + 64)	/* a command and a path */
@@ -29,14 +29,16 @@ static void report(enum exit_status status, int err, const char *what, const cha
 	char why[WHY_LEN], object[WHAT_LEN];
 
 	vsnprintf(why, sizeof(why), fmt, args);
-	fprintf(stderr, "rdmablk: %s: %s\n", what, why);
+	snprintf(object, sizeof(object), "%s", what);
+	/*
+	 * An operand may be any bytes, and a long one is cut, even inside a character. A peer or
+	 * the daemon may have chosen parts of the reason.
+	 */
+	shown_clean(object);
+	shown_clean(why);
+	fprintf(stderr, "rdmablk: %s: %s\n", object, why);
 	if (!report_json)
 		return;
-
-	/* An operand may be any bytes, and a long one is cut, even inside a character. */
-	snprintf(object, sizeof(object), "%s", what);
-	value_utf8(object);
-	value_utf8(why);
 	top = output_json_new();
 	error = json_object_new_object();
 	json_object_object_add(error, "what", json_object_new_string(object));
@@ -212,11 +214,14 @@ int report_usage(const char *what, const char *fmt, ...)
  */
 void report_warning(const char *what, const char *fmt, ...)
 {
-	char why[WHY_LEN];
+	char why[WHY_LEN], object[WHAT_LEN];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
-	fprintf(stderr, "rdmablk: %s: warning: %s\n", what, why);
+	snprintf(object, sizeof(object), "%s", what);
+	shown_clean(object);
+	shown_clean(why);
+	fprintf(stderr, "rdmablk: %s: warning: %s\n", object, why);
 }

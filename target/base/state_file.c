@@ -117,19 +117,35 @@ static const char *dir_of(char *dir)
 	return dir;
 }
 
-static int write_synced(const char *path, const char *text)
+static int write_synced(int fd, const char *text)
 {
-	int fd __cleanup_close = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
-				      O_NOFOLLOW | O_NONBLOCK, 0644);
 	size_t len = strlen(text);
 	ssize_t n;
 
-	if (fd < 0)
-		return -errno;
 	n = write(fd, text, len);
 	if (n != (ssize_t)len)
 		return n < 0 ? -errno : -ENOSPC;
 	return fsync(fd) ? -errno : 0;
+}
+
+/* Writes and closes @fd, the file @temp, and gives it the name @path. @fd: or -errno */
+static int finish(int fd, const char *temp, const char *path, const char *text)
+{
+	char dir[PATH_MAX];
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = write_synced(fd, text);
+	close(fd);
+	if (!ret && rename(temp, path))
+		ret = -errno;
+	if (ret) {
+		unlink(temp);
+		return ret;
+	}
+	snprintf(dir, sizeof(dir), "%s", path);
+	return state_file_sync_dir(dir_of(dir));
 }
 
 /**
@@ -144,18 +160,39 @@ static int write_synced(const char *path, const char *text)
  */
 int state_file_replace(const char *path, const char *text)
 {
-	char temp[PATH_MAX], dir[PATH_MAX];
-	int ret;
+	char temp[PATH_MAX];
+	int fd;
 
 	if ((size_t)snprintf(temp, sizeof(temp), "%s.new", path) >= sizeof(temp))
 		return -ENAMETOOLONG;
-	snprintf(dir, sizeof(dir), "%s", path);
-	ret = write_synced(temp, text);
-	if (!ret && rename(temp, path))
-		ret = -errno;
-	if (ret) {
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+	return finish(fd < 0 ? -errno : fd, temp, path, text);
+}
+
+/**
+ * state_file_replace_among - give a state file new contents, where other processes may do the same
+ * @path: file, in a directory that exists
+ * @text: all of its contents
+ *
+ * Blocks. Any thread. If the process is killed, its temporary file stays, with a name of its own.
+ *
+ * Return: as for state_file_replace(). The last process wins.
+ */
+int state_file_replace_among(const char *path, const char *text)
+{
+	static const char end[] = ".XXXXXX.new";
+	char temp[PATH_MAX];
+	int fd;
+
+	if ((size_t)snprintf(temp, sizeof(temp), "%s%s", path, end) >= sizeof(temp))
+		return -ENAMETOOLONG;
+	fd = mkostemps(temp, strlen(".new"), O_CLOEXEC);
+	if (fd >= 0 && fchmod(fd, 0644)) {
+		int err = errno;
+
+		close(fd);
 		unlink(temp);
-		return ret;
+		return -err;
 	}
-	return state_file_sync_dir(dir_of(dir));
+	return finish(fd < 0 ? -errno : fd, temp, path, text);
 }

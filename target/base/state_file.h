@@ -9,5 +9,6 @@ int state_file_make_dir(const char *path);
 int state_file_sync_dir(const char *path);
 int state_file_lock(const char *path);
 int state_file_replace(const char *path, const char *text);
+int state_file_replace_among(const char *path, const char *text);
 
 #endif
