@@ -336,6 +336,8 @@ int cmd_devices(const struct command_info *command, int argc, char **argv)
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return report_failure(errno, "devices", "%s: %s", path, strerror(errno));
+	if (strcmp(path, "/"))
+		files_set_root(root);
 	ret = show(root, !strcmp(path, "/"), only);
 	close(root);
 	return ret;

@@ -443,6 +443,8 @@ int doctor_open(struct exam *d, const char *root)
 	if (d->root < 0)
 		return errno;
 	d->here = !strcmp(root, "/");
+	if (!d->here)
+		files_set_root(d->root);
 	if (d->roles == BOTH)
 		d->roles = roles_of(d);
 	d->findings = json_object_new_array();

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "../target/base/conf_line.h"
-#include "../target/base/drop_in.h"
 #include "doctor_config.h"
+#include "files.h"
 
 /**
  * struct wanted - what is looked for
@@ -56,6 +56,14 @@ static bool see_line(const char *line, void *context)
 	return !wanted->found;
 }
 
+/* As drop_in_find() of the daemon and of 'up' has it, but below the root */
+static int is_drop_in(const struct dirent *entry)
+{
+	const char *end = strrchr(entry->d_name, '.');
+
+	return entry->d_name[0] != '.' && end && !strcmp(end, ".conf");
+}
+
 /**
  * doctor_config_has() - looks for a section in a file and its drop-in files
  * @d: examination
@@ -70,17 +78,18 @@ bool doctor_config_has(const struct exam *d, const char *file, const char *const
 		       const char *key)
 {
 	struct wanted wanted = { .kinds = kinds, .key = key };
-	struct drop_in more;
-	char path[PATH_MAX];
-	size_t i;
+	char dir[NAME_MAX], path[2 * NAME_MAX + 2];
+	struct dirent **names;
+	int i, nr;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", d->root, file);
-	exam_lines(d, path, see_line, &wanted);
-	drop_in_find(&more, path);
-	for (i = 0; i < more.nr && !wanted.found; i++) {
+	exam_lines(d, file, see_line, &wanted);
+	snprintf(dir, sizeof(dir), "%s.d", file);
+	nr = files_names(d->root, dir, is_drop_in, &names);
+	for (i = 0; i < nr && !wanted.found; i++) {
 		wanted.inside = false;
-		exam_lines(d, more.path[i], see_line, &wanted);
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+		exam_lines(d, path, see_line, &wanted);
 	}
-	drop_in_free(&more);
+	files_free(names, nr);
 	return wanted.found;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,7 +47,7 @@ void doctor_target_verbs(struct exam *d)
 
 		snprintf(path, sizeof(path), "dev/infiniband/%s", name);
 		if ((strncmp(name, "uverbs", 6) && strcmp(name, "rdma_cm")) ||
-		    fstatat(d->root, path, &st, 0))
+		    exam_stat(d, path, &st))
 			continue;
 		devices++;
 		if (!(st.st_mode & 006))

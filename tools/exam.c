@@ -45,7 +45,7 @@ int exam_line(const struct exam *d, char line[EXAM_LINE], const char *fmt, ...)
  */
 void exam_lines(const struct exam *d, const char *path, exam_lines_fn fn, void *context)
 {
-	int fd = openat(d->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = files_open(d->root, path, O_RDONLY | O_NONBLOCK);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	char *line = NULL;
 	size_t size = 0;
@@ -62,13 +62,34 @@ void exam_lines(const struct exam *d, const char *path, exam_lines_fn fn, void *
 }
 
 /**
+ * exam_stat() - looks at a file of the host, or at what a link leads to
+ * @d: examination
+ * @path: path below the root
+ * @st: result
+ *
+ * Returns 0 or -1.
+ */
+int exam_stat(const struct exam *d, const char *path, struct stat *st)
+{
+	int fd = files_open(d->root, path, O_PATH), ret;
+
+	if (fd < 0)
+		return -1;
+	ret = fstat(fd, st);
+	close(fd);
+	return ret;
+}
+
+/**
  * exam_exists() - whether the host has a file
  * @d: examination
  * @path: path below the root
  */
 bool exam_exists(const struct exam *d, const char *path)
 {
-	return !faccessat(d->root, path, F_OK, 0);
+	struct stat st;
+
+	return !exam_stat(d, path, &st);
 }
 
 /*

@@ -3,6 +3,7 @@
 #define RDMABLK_TOOLS_EXAM_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include <json-c/json.h>
 
@@ -63,6 +64,7 @@ typedef bool (*exam_lines_fn)(const char *line, void *context);
 
 int exam_line(const struct exam *d, char line[EXAM_LINE], const char *fmt, ...) __printf(3, 4);
 void exam_lines(const struct exam *d, const char *path, exam_lines_fn fn, void *context);
+int exam_stat(const struct exam *d, const char *path, struct stat *st);
 bool exam_exists(const struct exam *d, const char *path);
 void exam_found(struct exam *d, enum exam_level level, const char *mend, const char *fmt, ...)
 	__printf(4, 5);

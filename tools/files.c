@@ -1,12 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Small files, as those of sysfs are, and directories of them. */
+/*
+ * Small files, as those of sysfs are, and directories of them; also below a directory that stands
+ * for the root of another host, whose links count from there.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <linux/openat2.h>
+
 #include "files.h"
+
+static int other_root = -1;
+
+/**
+ * files_set_root() - a directory stands for the root of another host
+ * @dir: the directory: paths that begin at it do not leave it by a link or by ".."
+ */
+void files_set_root(int dir)
+{
+	other_root = dir;
+}
+
+/**
+ * files_open() - opens a file
+ * @dir: directory that @path begins at
+ * @path: path of the file
+ * @flags: as for open(), without O_CREAT
+ *
+ * Returns a descriptor, or -errno.
+ */
+int files_open(int dir, const char *path, int flags)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	int fd;
+
+	if (dir != other_root || dir < 0)
+		fd = openat(dir, path, flags | O_CLOEXEC);
+	else
+		fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
 
 /**
  * files_line() - reads the first line of a file
@@ -19,12 +56,12 @@
  */
 int files_line(int dir, const char *path, char *text, size_t size)
 {
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), ret;
+	int fd = files_open(dir, path, O_RDONLY | O_NONBLOCK), ret;
 	ssize_t len;
 
 	text[0] = '\0';
 	if (fd < 0)
-		return -errno;
+		return fd;
 	len = read(fd, text, size - 1);
 	ret = len < 0 ? -errno : 0;
 	close(fd);
@@ -55,10 +92,14 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 int files_names(int dir, const char *path, int (*wanted)(const struct dirent *entry),
 		struct dirent ***names)
 {
-	int nr;
+	int fd, nr;
 
 	*names = NULL;
-	nr = dir < 0 ? 0 : scandirat(dir, path, names, wanted ?: is_visible, by_name);
+	fd = dir < 0 ? -1 : files_open(dir, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return 0;
+	nr = scandirat(fd, ".", names, wanted ?: is_visible, by_name);
+	close(fd);
 	return nr > 0 && *names ? nr : 0;
 }
 

@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <stddef.h>
 
+void files_set_root(int dir);
+int files_open(int dir, const char *path, int flags);
 int files_line(int dir, const char *path, char *text, size_t size);
 int files_names(int dir, const char *path, int (*wanted)(const struct dirent *entry),
 		struct dirent ***names);
