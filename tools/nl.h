@@ -71,6 +71,7 @@ void nl_hold_signals(struct nl *nl);
 void nl_release_signals(struct nl *nl);
 __s64 nl_deadline(unsigned int seconds);
 void nl_watch(struct nl *nl, int fd);
+int nl_wait_to_write(struct nl *nl, int fd);
 int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure);
 
 int nl_subscribe(struct nl *nl, struct nl_failure *failure);

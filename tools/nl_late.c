@@ -155,6 +155,25 @@ int nl_wait(struct nl *nl, __s64 deadline, struct nl_failure *failure)
 	}
 }
 
+/**
+ * nl_wait_to_write() - waits until a file takes output
+ * @nl: the connection: its signals end the wait
+ * @fd: of the file; a pipe takes PIPE_BUF bytes then
+ *
+ * Returns 0, or -1 when a signal has come, and the file still takes nothing.
+ */
+int nl_wait_to_write(struct nl *nl, int fd)
+{
+	struct pollfd fds = { .fd = fd, .events = POLLOUT };
+	static const struct timespec now;
+	int ret;
+
+	do
+		ret = ppoll(&fds, 1, caught ? &now : NULL, nl->held ? &nl->mask : NULL);
+	while (ret < 0 && errno == EINTR && !caught);
+	return ret > 0 ? 0 : -1;
+}
+
 /* libmnl takes lengths of 2^31 and more for negative, that is, for small. */
 static bool is_whole(const struct nlmsghdr *nlh, int left)
 {

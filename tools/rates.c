@@ -4,10 +4,12 @@
  * time that really passed between them. "stats" with an interval and "top" print it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "output.h"
 #include "rates.h"
@@ -221,6 +223,42 @@ void rates_cell(struct json_object *row, const char *key, char *text, size_t siz
 		snprintf(text, size, "%s", json_object_get_string(value));
 }
 
+/* Signals are held, and would not end a write to a pipe that nobody reads. */
+static struct {
+	struct nl *nl;		/* holds them; NULL: nothing does */
+	bool given_up;		/* a signal came, and standard output took nothing */
+} output;
+
+/* A write() of stdout. Returns @len, or 0 after an error. */
+static ssize_t write_output(void *cookie, const char *text, size_t len)
+{
+	size_t left = len;
+	ssize_t n;
+
+	(void)cookie;
+	while (left && !output.given_up) {
+		if (output.nl && nl_wait_to_write(output.nl, STDOUT_FILENO)) {
+			output.given_up = true;
+			break;
+		}
+		n = write(STDOUT_FILENO, text, left < PIPE_BUF ? left : PIPE_BUF);
+		if (n < 0 && errno != EINTR)
+			return 0;
+		text += n < 0 ? 0 : n;
+		left -= n < 0 ? 0 : n;
+	}
+	return len;
+}
+
+static void hold_output(struct nl *nl)
+{
+	FILE *file = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_output });
+
+	output.nl = nl;
+	if (file)
+		stdout = file;
+}
+
 /**
  * rates_open() - connects to the module
  * @rates: its @one and @index are set, the rest is zero
@@ -234,6 +272,7 @@ int rates_open(struct rates *rates, struct nl_failure *failure)
 	if (!rates->nl)
 		return -1;
 	nl_hold_signals(rates->nl);
+	hold_output(rates->nl);
 	return 0;
 }
 
@@ -243,6 +282,8 @@ int rates_open(struct rates *rates, struct nl_failure *failure)
  */
 void rates_close(struct rates *rates)
 {
+	fflush(stdout);
+	output.nl = NULL;
 	nl_close(rates->nl);
 	rates->nl = NULL;
 	stats_list_clear(&rates->now);

@@ -341,6 +341,8 @@ int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
 	unsigned int i;
 	char word[32];
 
+	if (fds[0].fd == STDOUT_FILENO)
+		return real(fds, nr, timeout, mask);
 	for (i = 0; i < nr_sockets; i++)
 		if (sockets[i].fd == fds[0].fd)
 			here = &sockets[i];
