@@ -83,7 +83,7 @@ int cmd_disconnect(const struct command_info *command, int argc, char **argv)
 {
 	__cleanup(nl_closep) struct nl *nl = NULL;
 	struct disconnect_args args = { 0 };
-	char what[128], why[128];
+	char what[128];
 	struct nl_failure failure;
 	__u32 index = 0;
 	const char *name;
@@ -101,8 +101,9 @@ int cmd_disconnect(const struct command_info *command, int argc, char **argv)
 		return report_usage("disconnect", "too many arguments: '%s'",
 				    argv[optind + 1]);
 	snprintf(what, sizeof(what), "disconnect %.100s", name ? name : "--all");
-	if (name && device_parse_name(name, &index, why, sizeof(why)))
-		return report_usage(what, "%s", why);
+	ret = name ? device_name(what, name, &index) : 0;
+	if (ret)
+		return ret;
 
 	nl = nl_open(&failure);
 	if (!nl)

@@ -215,7 +215,7 @@ static int run(const struct reconnect_args *args, __u32 index)
 int cmd_reconnect(const struct command_info *command, int argc, char **argv)
 {
 	struct reconnect_args args = { 0 };
-	char what[128], why[128];
+	char what[128];
 	const char *name;
 	__u32 index = 0;
 	int ret;
@@ -230,7 +230,6 @@ int cmd_reconnect(const struct command_info *command, int argc, char **argv)
 		return report_usage("reconnect", "too many arguments: '%s'",
 				    argv[optind + 1]);
 	snprintf(what, sizeof(what), "reconnect %.100s", name);
-	if (device_parse_name(name, &index, why, sizeof(why)))
-		return report_usage(what, "%s", why);
-	return run(&args, index);
+	ret = device_name(what, name, &index);
+	return ret ? ret : run(&args, index);
 }

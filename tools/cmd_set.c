@@ -69,7 +69,8 @@ static bool is_empty(const struct set_args *args)
 static int parse_operand(char **argv, const struct set_args *args, __u32 *index)
 {
 	const char *name = argv[optind];
-	char what[128], why[128];
+	char what[128];
+	int ret;
 
 	if (!name)
 		return report_usage("set", "DEV is missing");
@@ -77,8 +78,9 @@ static int parse_operand(char **argv, const struct set_args *args, __u32 *index)
 		return report_usage("set", "too many arguments: '%s'",
 				    argv[optind + 1]);
 	snprintf(what, sizeof(what), "set %.100s", name);
-	if (device_parse_name(name, index, why, sizeof(why)))
-		return report_usage(what, "%s", why);
+	ret = device_name(what, name, index);
+	if (ret)
+		return ret;
 	if (is_empty(args))
 		return report_usage(what, "no option is given; see 'rdmablk set --help'");
 	return settings_check(&origin, &args->settings, false);

@@ -362,42 +362,68 @@ void device_list_clear(struct device_list *list)
  * @why: what is wrong with it
  * @size: bytes of @why
  *
- * Returns 0 or -1.
+ * Returns 0; -EINVAL; or, for what is not the name of a disk in /dev and cannot be followed as a
+ * link, -errno.
  */
 int device_parse_name(const char *text, __u32 *index, char *why, size_t size)
 {
 	char path[PATH_MAX];
 	const char *name = text;
 	unsigned long long n;
+	int err = 0;
 	char *end;
 
 	if (strchr(text, '/')) {
 		if (realpath(text, path))
 			name = path;
+		else
+			err = errno;
 		if (strncmp(name, "/dev/", 5)) {
 			snprintf(why, size, "not in /dev; DEV is rdmablkN or /dev/rdmablkN");
-			return -1;
+			return -EINVAL;
 		}
 		name += 5;
 	}
 	if (strncmp(name, PREFIX, strlen(PREFIX)) ||
 	    !isdigit((unsigned char)name[strlen(PREFIX)])) {
-		snprintf(why, size, "not an rdmablk disk; DEV is rdmablkN or /dev/rdmablkN");
-		return -1;
+		if (err)
+			snprintf(why, size, "%s: %s", text, strerror(err));
+		else
+			snprintf(why, size,
+				 "not an rdmablk disk; DEV is rdmablkN or /dev/rdmablkN");
+		return err ? -err : -EINVAL;
 	}
 	name += strlen(PREFIX);
 	errno = 0;
 	n = strtoull(name, &end, 10);
 	if (*end == 'p' && isdigit((unsigned char)end[1])) {
 		snprintf(why, size, "a partition; name its disk, rdmablk%llu", n);
-		return -1;
+		return -EINVAL;
 	}
 	if (*end || errno || n > INT_MAX || (name[0] == '0' && name[1])) {
 		snprintf(why, size, "not an rdmablk disk; DEV is rdmablkN or /dev/rdmablkN");
-		return -1;
+		return -EINVAL;
 	}
 	*index = n;
 	return 0;
+}
+
+/**
+ * device_name() - the disk that an operand names
+ * @what: command and operand, for error messages
+ * @text: the operand, as for device_parse_name()
+ * @index: result, N
+ *
+ * Returns 0 or the exit status after a complaint.
+ */
+int device_name(const char *what, const char *text, __u32 *index)
+{
+	char why[PATH_MAX];
+	int ret = device_parse_name(text, index, why, sizeof(why));
+
+	if (ret == -EINVAL)
+		return report_usage(what, "%s", why);
+	return ret ? report_failure(-ret, what, "%s", why) : STATUS_DONE;
 }
 
 /**
@@ -412,17 +438,13 @@ int device_parse_name(const char *text, __u32 *index, char *why, size_t size)
 int device_operand(const char *command, char **operands, __u32 *index,
 		   char what[DEVICE_WHAT_LEN])
 {
-	char why[128];
-
 	snprintf(what, DEVICE_WHAT_LEN, "%s", command);
 	if (!operands[0])
 		return 0;
 	if (operands[1])
 		return report_usage(command, "too many arguments: '%s'", operands[1]);
 	snprintf(what, DEVICE_WHAT_LEN, "%.12s %.48s", command, operands[0]);
-	if (device_parse_name(operands[0], index, why, sizeof(why)))
-		return report_usage(what, "%s", why);
-	return 0;
+	return device_name(what, operands[0], index);
 }
 
 /**

@@ -59,6 +59,7 @@ int device_list_add(struct device_list *list, const struct device *device,
 void device_list_clear(struct device_list *list);
 
 int device_parse_name(const char *text, __u32 *index, char *why, size_t size);
+int device_name(const char *what, const char *text, __u32 *index);
 int device_operand(const char *command, char **operands, __u32 *index,
 		   char what[DEVICE_WHAT_LEN]);
 void device_path(const struct device *device, char path[DEVICE_PATH_LEN]);
