@@ -17,6 +17,7 @@
 
 #include "commands.h"
 #include "../target/base/key_file.h"
+#include "../target/base/state_file.h"
 #include "files.h"
 #include "keyring.h"
 #include "output.h"
@@ -116,16 +117,9 @@ static int set(void *context, int id, const char *value)
 static int sync_directory(const char *path)
 {
 	char copy[MAX_PATH];
-	int fd, err = 0;
 
 	snprintf(copy, sizeof(copy), "%s", path);
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	if (fsync(fd))
-		err = errno;
-	close(fd);
-	return err;
+	return -state_file_sync_dir(dirname(copy));
 }
 
 /* Return: 0 or an errno; no file is made then */

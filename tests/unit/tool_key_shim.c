@@ -8,10 +8,13 @@
  *   abort	write how much memory is locked, and abort before a key is written
  *   dumpable	allow core dumps before that
  *   whole	leave nothing out of core dumps
+ *   flat	the file system cannot sync a directory
+ *   broken	the disk of the directory is broken
  *
  * KEY_SHIM_RING is the number of a keyring that stands for the one of the module.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PREFIX	"rdmablk-key-1:"
@@ -105,6 +109,18 @@ ssize_t write(int fd, const void *buf, size_t len)
 	if (has("abort") && len > strlen(PREFIX) && !memcmp(buf, PREFIX, strlen(PREFIX)))
 		end();
 	return next(fd, buf, len);
+}
+
+int fsync(int fd)
+{
+	int (*next)(int fd) = dlsym(RTLD_NEXT, "fsync");
+	struct stat st;
+
+	if ((has("flat") || has("broken")) && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		errno = has("flat") ? EINVAL : EIO;
+		return -1;
+	}
+	return next(fd);
 }
 
 __attribute__((destructor))
