@@ -93,7 +93,7 @@ static const char *bad_name(const char *name)
 		if (!isascii(name[i]) ||
 		    !(isalnum((unsigned char)name[i]) || strchr("._-", name[i])))
 			break;
-	if (!i || name[i] || i >= CONFIG_NAME_LEN || strchr(".-", name[0]))
+	if (!i || name[i] || i >= CONFIG_NAME_LEN || strchr("._-", name[0]))
 		return "1 to 63 letters, digits, '.', '_', '-', beginning with a letter or digit";
 	if (!strncmp(name, "rdmablk", 7) && isdigit((unsigned char)name[7]))
 		return "that is how the kernel names disks, in the order of connects";
@@ -295,22 +295,73 @@ static void skip_rest(FILE *file)
 	while (c != '\n' && c != EOF);
 }
 
+/* As fgets(), but with @len: bytes of the line, which may have NUL bytes in it. */
+static bool get_line(struct parse *p, char *buf, int size, int *len)
+{
+	int c = EOF;
+
+	errno = 0;
+	for (*len = 0; *len < size - 1 && c != '\n'; buf[(*len)++] = (char)c) {
+		c = getc(p->file);
+		if (c == EOF)
+			break;
+	}
+	buf[*len] = '\0';
+	p->err = ferror(p->file) ? errno ?: EIO : 0;
+	return *len && !p->err;
+}
+
+/* As inih looks for the end of a section's name or a key: not behind a blank and a semicolon */
+static bool has_before_comment(const char *text, const char *chars)
+{
+	bool blank = false;
+
+	for (; *text && !(blank && *text == ';'); text++) {
+		if (strchr(chars, *text))
+			return true;
+		blank = isspace((unsigned char)*text);
+	}
+	return false;
+}
+
+/* Says what is wrong with the form of a line. inih would skip the rest of the file after it. */
+static bool is_bad(struct parse *p, const char *buf, int len, int size)
+{
+	bool cut = buf[len - 1] != '\n' && !feof(p->file);
+	const char *text;
+
+	if (cut)
+		skip_rest(p->file);
+	if (strlen(buf) < (size_t)len) {
+		complain(p, p->line, "the line has a NUL byte");
+		return true;
+	}
+	if (cut) {
+		complain(p, p->line, "line is longer than %d characters", size - 2);
+		return true;
+	}
+	text = conf_line_text(buf, p->line == 1);
+	if (strchr("\n#;", *text) || has_before_comment(text, *text == '[' ? "]" : "=:"))
+		return false;
+	complain(p, p->line, "neither [disk NAME] nor key = value");
+	if (*text == '[') {
+		/* What follows is no longer the section before. */
+		p->section = true;
+		p->disk = NULL;
+	}
+	return true;
+}
+
 static char *read_line(char *buf, int size, void *stream)
 {
 	struct parse *p = stream;
 	const char *text;
-	size_t len;
+	int len;
 
-	errno = 0;
-	if (!fgets(buf, size, p->file)) {
-		p->err = ferror(p->file) ? errno ?: EIO : 0;
+	if (!get_line(p, buf, size, &len))
 		return NULL;
-	}
 	p->line++;
-	len = strlen(buf);
-	if (len && buf[len - 1] != '\n' && !feof(p->file)) {
-		skip_rest(p->file);
-		complain(p, p->line, "line is longer than %d characters", size - 2);
+	if (is_bad(p, buf, len, size)) {
 		buf[0] = '\0';
 		return buf;
 	}
