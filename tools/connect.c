@@ -247,13 +247,34 @@ void connect_name_key(const char *key, struct nl_failure *failure)
 			 "no key rdmablk:%s is loaded: rdmablk key load FILE", key);
 }
 
+/*
+ * Connects, or takes the disk that is connected already. That disk may go between the kernel's
+ * refusal and the question for it: then the connect is tried once more.
+ */
+static int try_or_find(struct nl *nl, const struct connect_request *request,
+		       const struct addrinfo *target, struct device *device,
+		       struct nl_failure *failure)
+{
+	int ret, found, tries = 2;
+	struct nl_failure ignored;
+
+	do {
+		ret = try_address(nl, request, target, device, failure);
+		if (!ret || failure->err != EEXIST || !request->idempotent)
+			return ret;
+		found = find_existing(nl, request, target, device, &ignored);
+		if (found > 0)
+			return accept_existing(request, device, failure);
+	} while (!found && --tries);
+	return ret;
+}
+
 static int try_all(struct nl *nl, const struct connect_request *request,
 		   const struct addrinfo *targets, struct device *device,
 		   struct nl_failure *failure)
 {
 	const sa_family_t family = request->source.addr.ss_family;
 	const struct addrinfo *target;
-	struct nl_failure ignored;
 	int ret = nl_fail(failure, EAFNOSUPPORT,
 			  "%s has no address of the kind of --source",
 			  request->where.host);
@@ -261,13 +282,10 @@ static int try_all(struct nl *nl, const struct connect_request *request,
 	for (target = targets; target; target = target->ai_next) {
 		if (family != AF_UNSPEC && family != target->ai_family)
 			continue;
-		ret = try_address(nl, request, target, device, failure);
+		ret = try_or_find(nl, request, target, device, failure);
 		if (!ret)
 			return 0;
 		connect_name_key(request->key, failure);
-		if (failure->err == EEXIST && request->idempotent &&
-		    find_existing(nl, request, target, device, &ignored) > 0)
-			return accept_existing(request, device, failure);
 		name_address(request, target, failure);
 		if (is_final(failure->err))
 			break;

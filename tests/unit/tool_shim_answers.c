@@ -16,7 +16,7 @@
 
 #define DEFAULT_ID	"\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0\x01"
 
-static int refused, asked;
+static int refused, existed, asked;
 
 long number(const char *name)
 {
@@ -297,6 +297,10 @@ static int verdict(const struct nlmsghdr *req, __u8 cmd, const char **text)
 		refused++;
 		*text = "nobody listens on this port";
 		return -ECONNREFUSED;
+	}
+	if (cmd == RDMABLK_CMD_CONNECT && existed < number("SHIM_EXISTS")) {
+		existed++;
+		return -EEXIST;
 	}
 	if (cmd == RDMABLK_CMD_CONNECT && number("SHIM_NO_KEY") && !key_added)
 		return -ENOKEY;
