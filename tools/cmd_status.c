@@ -55,6 +55,23 @@ static int gather(const char *name, __u32 index, const char *what, struct device
 	return ret;
 }
 
+/* As output_json_devices(), with the users of each disk */
+static void print_json(const struct device_list *list)
+{
+	struct json_object *array = json_object_new_array(), *object;
+	char users[SYSFS_USERS];
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		object = output_json_device(&list->device[i]);
+		sysfs_users(list->device[i].value[RDMABLK_ATTR_NAME].text, users);
+		json_object_object_add(object, "used_by",
+				       users[0] ? json_object_new_string(users) : NULL);
+		json_object_array_add(array, object);
+	}
+	output_json_document(array);
+}
+
 static void print(const struct device_list *list, bool verbose)
 {
 	char users[SYSFS_USERS];
@@ -63,12 +80,11 @@ static void print(const struct device_list *list, bool verbose)
 	for (i = 0; i < list->nr; i++) {
 		if (i)
 			printf("\n");
-		if (verbose) {
-			output_block(&list->device[i]);
-			continue;
-		}
 		sysfs_users(list->device[i].value[RDMABLK_ATTR_NAME].text, users);
-		output_brief(&list->device[i], users);
+		if (verbose)
+			output_block(&list->device[i], users);
+		else
+			output_brief(&list->device[i], users);
 	}
 }
 
@@ -117,7 +133,7 @@ int cmd_status(const struct command_info *command, int argc, char **argv)
 		return report_failure(failure.err, what, "%s", failure.text);
 	}
 	if (report_json)
-		output_json_devices(&list);
+		print_json(&list);
 	else
 		print(&list, verbose);
 	return STATUS_DONE;

@@ -452,8 +452,9 @@ void output_brief(const struct device *device, const char *users)
 /**
  * output_block() - prints all attributes of a device, one a line
  * @device: the device
+ * @users: who uses it; "": nobody is known
  */
-void output_block(const struct device *device)
+void output_block(const struct device *device, const char *users)
 {
 	char path[DEVICE_PATH_LEN];
 	unsigned int attr;
@@ -464,4 +465,5 @@ void output_block(const struct device *device)
 	for (attr = 0; attr <= RDMABLK_ATTR_MAX; attr++)
 		if (attr_table[attr].kind != ATTR_NONE && attr != RDMABLK_ATTR_NAME)
 			output_line(device, attr);
+	printf("  %-18s%s\n", "used_by", users[0] ? users : "-");
 }

@@ -58,7 +58,7 @@ int output_table(const struct device_list *list,
 		 const struct output_columns *columns, bool headings, bool bytes);
 void output_line(const struct device *device, unsigned int attr);
 void output_brief(const struct device *device, const char *users);
-void output_block(const struct device *device);
+void output_block(const struct device *device, const char *users);
 void output_now(char *text, size_t size);
 void output_human_bytes(__u64 bytes, char *text, size_t size);
 int output_rows(struct json_object *rows, const struct output_column *columns,
