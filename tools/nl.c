@@ -177,6 +177,43 @@ static int on_data(const struct nlmsghdr *nlh, void *context)
 	return delivery->handler(nlh, delivery->context);
 }
 
+/**
+ * nl_is_whole() - whether a message lies in what was received
+ * @nlh: where the message begins
+ * @left: bytes from there on
+ *
+ * libmnl takes lengths of 2^31 and more for negative, that is, for small.
+ */
+bool nl_is_whole(const struct nlmsghdr *nlh, int left)
+{
+	return mnl_nlmsg_ok(nlh, left) && nlh->nlmsg_len <= (unsigned int)left;
+}
+
+/*
+ * Drops the rest of a dump during which devices came or went: until it is over, the kernel begins
+ * no other one for this socket. @bytes: of what was received last. Returns -1 with EINTR, or with
+ * another errno after an error.
+ */
+static int drop_dump(struct nl *nl, ssize_t bytes)
+{
+	const struct nlmsghdr *nlh;
+	int left;
+
+	while (bytes >= 0) {
+		nlh = (const struct nlmsghdr *)nl->rx;
+		left = bytes;
+		for (; nl_is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+			if (nlh->nlmsg_seq != nl->seq || (nlh->nlmsg_type != NLMSG_DONE &&
+							  nlh->nlmsg_type != NLMSG_ERROR))
+				continue;
+			errno = EINTR;
+			return -1;
+		}
+		bytes = mnl_socket_recvfrom(nl->sock, nl->rx, sizeof(nl->rx));
+	}
+	return -1;
+}
+
 static int receive_answer(struct nl *nl, struct delivery *delivery)
 {
 	static mnl_cb_t control[] = {
@@ -194,6 +231,8 @@ static int receive_answer(struct nl *nl, struct delivery *delivery)
 		ret = mnl_cb_run2(nl->rx, bytes, nl->seq, portid, on_data,
 				  delivery, control,
 				  ARRAY_SIZE(control));
+		if (ret < 0 && errno == EINTR)
+			return drop_dump(nl, bytes);
 	} while (ret > MNL_CB_STOP);
 	return ret;
 }

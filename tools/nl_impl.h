@@ -38,6 +38,7 @@ struct nl {
 	__u64 rx[NL_RX_BYTES / sizeof(__u64)];
 };
 
+bool nl_is_whole(const struct nlmsghdr *nlh, int left);
 void nl_set_failure(struct nl_failure *failure, int err, const char *text);
 int nl_decode_ack(const struct nl *nl, const struct nlmsghdr *nlh,
 		  struct nl_failure *failure);

@@ -174,12 +174,6 @@ int nl_wait_to_write(struct nl *nl, int fd)
 	return ret > 0 ? 0 : -1;
 }
 
-/* libmnl takes lengths of 2^31 and more for negative, that is, for small. */
-static bool is_whole(const struct nlmsghdr *nlh, int left)
-{
-	return mnl_nlmsg_ok(nlh, left) && nlh->nlmsg_len <= (unsigned int)left;
-}
-
 /* Is this the controller saying that our family is gone? */
 static bool family_is_gone(const struct nl *nl, const struct nlmsghdr *nlh)
 {
@@ -303,7 +297,7 @@ static void receive(struct outcome *outcome)
 			fail(outcome, errno, NULL);
 		return;
 	}
-	for (; is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+	for (; nl_is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
 		take_message(outcome, nlh);
 }
 
@@ -404,7 +398,7 @@ int nl_next_event(struct nl *nl, mnl_cb_t handler, void *context,
 		nl_set_failure(failure, errno, NULL);
 		return -1;
 	}
-	for (; is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+	for (; nl_is_whole(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
 		const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
 
 		if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*genl))

@@ -24,6 +24,7 @@
  *   SHIM_EARLY=1       ... without one, at once
  *   SHIM_REFUSE=N      the first N connects fail with ECONNREFUSED
  *   SHIM_EXISTS=N      the first N connects fail with EEXIST
+ *   SHIM_CHANGES=N     disks come and go during the first N dumps
  *   SHIM_TERMINAL=N    standard output is a terminal with so many lines ...
  *   SHIM_KEYBOARD=1    standard input is a terminal, too
  *   SHIM_COLUMNS=N     ... of so many characters, 200 unless this says otherwise

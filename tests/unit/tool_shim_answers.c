@@ -16,7 +16,7 @@
 
 #define DEFAULT_ID	"\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0\x01"
 
-static int refused, existed, asked;
+static int refused, existed, changed, asked;
 
 long number(const char *name)
 {
@@ -170,6 +170,7 @@ static void put_device(struct nlmsghdr *nlh, int index, int failed)
 void answer_get(const struct nlmsghdr *req, long index)
 {
 	long i, nr = number("SHIM_DEVICES");
+	__u16 flags = NLM_F_MULTI;
 
 	if (number("SHIM_NOBODY")) {
 		ack(req, EPERM, NULL, 0);
@@ -186,10 +187,17 @@ void answer_get(const struct nlmsghdr *req, long index)
 		ack(req, 0, NULL, 0);
 		return;
 	}
-	for (i = nr - 1; i >= 0; i--)
-		put_device(begin(req, FAMILY, NLM_F_MULTI, RDMABLK_CMD_GET), i,
-			   i && i == nr - 1);
-	end(begin(req, NLMSG_DONE, NLM_F_MULTI, 0));
+	if (here->head != here->tail)
+		die("a dump before the last one is over");
+	if (changed < number("SHIM_CHANGES"))
+		flags |= NLM_F_DUMP_INTR;
+	for (i = nr - 1; i >= 0; i--) {
+		put_device(begin(req, FAMILY, flags, RDMABLK_CMD_GET), i, i && i == nr - 1);
+		if (flags & NLM_F_DUMP_INTR)
+			deliver();
+	}
+	changed++;
+	end(begin(req, NLMSG_DONE, flags, 0));
 	deliver();
 }
 
