@@ -135,7 +135,8 @@ int export_open(struct export *e)
 
 	if (!ec->block)
 		ec->block = file_block(ec->file) ?: 512;
-	ret = lock_state(e) ?: numa_find(e->daemon, ec, &e->store.place) ?:
+	ret = lock_state(e) ?: identity_device(e->daemon, ec) ?:
+	      numa_find(e->daemon, ec, &e->store.place) ?:
 	      identity_known(e->daemon, ec, e->store.uuid, &known) ?:
 	      e->store.ops->open(&e->store, ec);
 	if (ret) {

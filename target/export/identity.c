@@ -6,15 +6,21 @@
  * An export's UUID comes from the configuration, from the state file that an earlier start
  * wrote, or from a kept arena, in this order; only when none of them has one it is made up,
  * and then kept in the state file.
+ *
+ * Also which block device the path of an export has meant. After a boot /dev/sdb may be another
+ * disk. The export would have the identity that initiators know, and they would go on with it, and
+ * write what they have in memory over the other disk.
  */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/state_file.h"
 #include "base/util.h"
 #include "export/identity.h"
+#include "store/disk_stack.h"
 #include "wire/mac.h"
 
 #define TARGET_FILE	"target-id"	/* those of exports end in .uuid */
@@ -119,6 +125,67 @@ int identity_keep(const struct config *cfg, const struct export_config *ec, uint
 		log_err("export %s: cannot keep its UUID in %s: %s (--state-dir, or uuid=)",
 			ec->name, path, strerror(-ret));
 	return ret;
+}
+
+/* Reads a line, without its end. */
+static void line_of(FILE *file, char *line, int size)
+{
+	if (!fgets(line, size, file))
+		line[0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
+/* Reads which device a path has meant, or nothing. */
+static void read_device(const char *path, char *file, char *name)
+{
+	FILE *from = fopen(path, "re");
+
+	file[0] = '\0';
+	name[0] = '\0';
+	if (!from)
+		return;
+	line_of(from, file, PATH_MAX);
+	line_of(from, name, DISK_NAME);
+	fclose(from);
+}
+
+/**
+ * identity_device - whether the path of an export means the block device that it meant before
+ * @cfg: has the state directory
+ * @ec: of the export
+ *
+ * Another path may mean another device. A device without a name of its own may be any.
+ *
+ * Blocks.
+ *
+ * Return: 0; or -ESTALE, logged: it means another one.
+ */
+int identity_device(const struct config *cfg, const struct export_config *ec)
+{
+	char path[PATH_MAX], file[PATH_MAX], name[DISK_NAME], was[DISK_NAME];
+	char text[PATH_MAX + DISK_NAME + 2];
+	struct stat st;
+	int ret;
+
+	if (!ec->file || stat(ec->file, &st) || !S_ISBLK(st.st_mode) ||
+	    !disk_name(st.st_rdev, name) ||
+	    (size_t)snprintf(path, sizeof(path), "%s/%s.device", config_state_dir(cfg, ec),
+			     ec->name) >= sizeof(path))
+		return 0;
+	read_device(path, file, was);
+	if (!strcmp(file, ec->file)) {
+		if (!strcmp(name, was))
+			return 0;
+		log_err("export %s: %s is another disk than before: %s, and not %s; name it by a link below /dev/disk/by-id; if it is the right one, remove %s",
+			ec->name, ec->file, name, was, path);
+		return -ESTALE;
+	}
+	snprintf(text, sizeof(text), "%s\n%s\n", ec->file, name);
+	ret = state_file_make_dir(config_state_dir(cfg, ec)) ?: state_file_replace(path, text);
+	if (ret)
+		log_warn("export %s: cannot note in %s which disk %s is: %s", ec->name, path,
+			 ec->file, strerror(-ret));
+	return 0;
 }
 
 /**

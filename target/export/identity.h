@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * UUIDs that are kept in state directories.
+ * What is kept in state directories: UUIDs, and which devices paths have meant.
  */
 #ifndef RDMABLKD_IDENTITY_H
 #define RDMABLKD_IDENTITY_H
@@ -10,6 +10,7 @@
 int identity_known(const struct config *cfg, const struct export_config *ec, uint8_t *uuid,
 		   bool *known);
 int identity_keep(const struct config *cfg, const struct export_config *ec, uint8_t *uuid);
+int identity_device(const struct config *cfg, const struct export_config *ec);
 int identity_target(struct config *cfg);
 
 #endif

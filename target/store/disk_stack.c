@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Block devices that are made of others, as sysfs shows them.
+ * What sysfs says of a block device: which one it is, and which others it is made of.
  *
  * md and the device mapper write a request to several devices from the same memory, to one a
  * little earlier than to the other. If the memory changes in between, as an arena does, the
  * devices get different data, and nobody makes them equal. Later each read gets the data of any of
  * them.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -46,9 +47,11 @@ bool disk_stacked(dev_t dev)
 	return entry;
 }
 
-/* Reads the first line of a file below @place, or nothing. */
+/* Reads the first line of a file below @place without blanks at its end, or nothing. */
 static void line_of(const char *place, const char *name, char *line, int size)
 {
+	size_t len;
+
 	char path[PATH_MAX];
 	FILE *file = NULL;
 
@@ -60,6 +63,8 @@ static void line_of(const char *place, const char *name, char *line, int size)
 	if (!fgets(line, size, file))
 		line[0] = '\0';
 	fclose(file);
+	for (len = strlen(line); len && isspace((unsigned char)line[len - 1]); len--)
+		line[len - 1] = '\0';
 }
 
 /*
@@ -76,8 +81,7 @@ static bool makes_copies(const char *place, unsigned int slaves)
 	if (line[0])
 		return !strncmp(line, "raid1", 5);	/* raid10, too */
 	line_of(place, "dm/uuid", line, sizeof(line));
-	len = strcspn(line, "\n");
-	line[len] = '\0';
+	len = strlen(line);
 	return len && slaves > 1 && strncmp(line, "mpath-", 6) &&
 	       (len < 6 || strcmp(line + len - 6, "-tpool"));
 }
@@ -122,4 +126,34 @@ bool disk_copies(dev_t dev)
 	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	snprintf(whole, sizeof(whole), "%s/..", place);
 	return has_copies(place, STACK_DEPTH) || has_copies(whole, STACK_DEPTH);
+}
+
+/**
+ * disk_name - the name that a device keeps when its number changes
+ * @dev: number of the device
+ * @name: DISK_NAME bytes; empty if there is none
+ *
+ * It comes from the hardware, or from the metadata of md and the device mapper. That of a partition
+ * is the name of its disk and the number of the partition.
+ *
+ * Return: true: it has one.
+ */
+bool disk_name(dev_t dev, char *name)
+{
+	static const char * const from[] = {
+		"wwid", "device/wwid", "dm/uuid", "md/uuid", "serial", "device/serial",
+	};
+	char place[96], part[16], whole[100], value[256] = "";
+	size_t i;
+
+	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
+	line_of(place, "partition", part, sizeof(part));
+	snprintf(whole, sizeof(whole), "%s%s", place, part[0] ? "/.." : "");
+	for (i = 0; i < ARRAY_SIZE(from) && !value[0]; i++)
+		line_of(whole, from[i], value, sizeof(value));
+	name[0] = '\0';
+	if (value[0])
+		snprintf(name, DISK_NAME, "%s %s%s%s", from[i - 1], value, part[0] ? " part " : "",
+			 part);
+	return name[0];
 }

@@ -8,6 +8,7 @@ FULL = "target/store/full.c"
 STORE = "target/store/store_full.c"
 STEP = "target/admin/admin_step.c"
 STACK = "target/store/disk_stack.c"
+IDENTITY = "target/export/identity.c"
 EXPORT = "target/export/export.c"
 WRITER = "target/export/export_writer.c"
 NOTES = "target/export/last_writer.c"
@@ -403,4 +404,18 @@ MUTANTS = [
     ("a partition has no copies", "target_blockdev_test", STACK,
      "\treturn has_copies(place, STACK_DEPTH) || has_copies(whole, STACK_DEPTH);\n",
      "\treturn has_copies(place, STACK_DEPTH) || !whole[0];\n"),
+    # --- which disk a path means
+    ("an export is another disk than before", "target_blockdev_test", IDENTITY,
+     "\t\treturn -ESTALE;\n", "\t\treturn 0;\n"),
+    ("a device of another path must be the same", "target_blockdev_test", IDENTITY,
+     "\tif (!strcmp(file, ec->file)) {\n", "\tif (file[0]) {\n"),
+    ("the first device is not noted", "target_blockdev_test", IDENTITY,
+     "\tret = state_file_make_dir(config_state_dir(cfg, ec)) ?: state_file_replace(path, text);\n",
+     "\tret = state_file_make_dir(config_state_dir(cfg, ec));\n"),
+    ("a partition is any of its disk", "target_blockdev_test", STACK,
+     "value, part[0] ? \" part \" : \"\",\n\t\t\t part);", "value, \"\", \"\");"),
+    ("a partition has no name", "target_blockdev_test", STACK,
+     "part[0] ? \"/..\" : \"\");", "part[0] ? \"\" : \"\");"),
+    ("a disk has the name of nothing", "target_blockdev_test", STACK,
+     "\tif (value[0])\n\t\tsnprintf(name, DISK_NAME,", "\tif (i)\n\t\tsnprintf(name, DISK_NAME,"),
 ]

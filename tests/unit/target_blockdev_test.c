@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Secure erase, the volatile cache, FUA and copies of a block device, also if it is stacked on
- * others: what the daemon finds out and what it offers to sessions. A regular file passes for the device:
+ * Secure erase, the volatile cache, FUA, copies and the name of a block device, also if it is
+ * stacked on others: what the daemon finds out and what it offers to sessions. A regular file passes for the device:
  * this program replaces the calls that tell them apart, and a directory replaces sysfs.
  *
  * Sources: target/store/file.c target/store/disk_stack.c target/staged/store_none.c
- *	   target/store/store_full.c
+ *	   target/store/store_full.c target/export/identity.c
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 
 #include "../../target/base/loop.h"
+#include "../../target/export/export.h"
 #include "../../target/staged/store_none.h"
 #include "target_full.h"
 
@@ -285,6 +286,83 @@ static void devices_with_copies(void **state)
 	}
 }
 
+/* Return: whether the daemon opens an export of a device */
+static bool is_opened(const char *path)
+{
+	struct config cfg;
+	char spec[400];
+	int ret;
+
+	config_init(&cfg);
+	free(cfg.state_dir);
+	cfg.state_dir = strdup(files_path("state"));
+	snprintf(spec, sizeof(spec), "d,file=%s,cache=none", path);
+	config_export_spec(&cfg, spec);
+	assert_int_equal(cfg.errors, 0);
+	ret = export_open_all(&cfg);
+	export_close_all();
+	config_free(&cfg);
+	assert_true(!ret || ret == -ESTALE);
+	return !ret;
+}
+
+/* A path means another disk after a boot. It is not opened as the one that initiators know. */
+static void another_disk_with_the_same_path(void **state)
+{
+	static const char * const places[] = { "wwid", "dm/uuid", "serial" };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(places); i++) {
+		const char *path = device_new(i & 1), *place = places[i / 2];
+		char link[240];
+
+		files_run("rm -rf %s && mkdir %s", files_path("state"), files_path("state"));
+		files_run("mkdir -p %s", files_path("disk/dm"));
+		if (i & 1)
+			attribute("part/partition", "1\n");
+		/* it has no name yet */
+		assert_true(is_opened(path));
+		attribute(place, "first  \n");
+		assert_true(is_opened(path));
+		assert_true(is_opened(path));
+		attribute(place, "second\n");
+		assert_false(is_opened(path));
+		assert_false(is_opened(path));
+		attribute(place, "first\n");
+		assert_true(is_opened(path));
+		if (i & 1) {
+			attribute("part/partition", "2\n");
+			assert_false(is_opened(path));
+			attribute("part/partition", "1\n");
+		}
+		/* another path may mean another disk */
+		attribute(place, "second\n");
+		snprintf(link, sizeof(link), "%s", files_path("by-id"));
+		unlink(link);
+		assert_int_equal(symlink(path, link), 0);
+		assert_true(is_opened(link));
+		assert_true(is_opened(path));
+		attribute(place, "first\n");
+		assert_false(is_opened(path));
+		/* the administrator wants this one */
+		assert_int_equal(unlink(files_path("state/d.device")), 0);
+		assert_true(is_opened(path));
+	}
+}
+
+/* A file has no name but its own, and nobody notes it. */
+static void a_file_may_be_another(void **state)
+{
+	const char *path = device_new(false);
+
+	(void)state;
+	files_run("rm -rf %s && mkdir %s", files_path("state"), files_path("state"));
+	attribute("wwid", "first\n");
+	device.inode = 0;
+	assert_true(is_opened(path));
+	assert_int_equal(access(files_path("state/d.device"), F_OK), -1);
+}
+
 static void a_device_without_a_cache_is_not_flushed(void **state)
 {
 	static const struct {
@@ -420,6 +498,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fua_is_of_the_device_itself),
 		cmocka_unit_test(devices_with_copies),
+		cmocka_unit_test(another_disk_with_the_same_path),
+		cmocka_unit_test(a_file_may_be_another),
 		cmocka_unit_test(a_device_without_a_cache_is_not_flushed),
 		cmocka_unit_test(a_file_is_flushed_whatever_its_disk_says),
 		cmocka_unit_test(who_can_erase_offers_it),
