@@ -543,8 +543,8 @@ static int show_size(struct json_object *answer)
 
 static const struct verb verbs[] = {
 	{ .name = "list", .asks = true, .show = show_list },
-	{ .name = "show", .command = "list", .asks = true, .operand = "name", .operand_name = "NAME",
-	  .show = show_one },
+	{ .name = "show", .command = "list", .operand = "name", .operand_name = "NAME",
+	  .asks = true, .show = show_one },
 	{ .name = "sessions", .operand = "name", .operand_name = "NAME", .optional = true,
 	  .asks = true, .show = show_sessions, .show_all = show_all_sessions },
 	{ .name = "metrics", .asks = true, .metrics = true },

@@ -41,11 +41,11 @@ static void set_limit(int fd, unsigned int limit)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
 }
 
-/* The daemon is stopped, or hangs. Returns an errno. */
+/* The daemon is stopped, or hangs. Returns -errno. */
 static int silent(char *why, const char *path, unsigned int limit)
 {
 	snprintf(why, CONTROL_WHY, "the daemon at %.160s has not answered for %u s", path, limit);
-	return ETIMEDOUT;
+	return -ETIMEDOUT;
 }
 
 /* Returns a descriptor or -errno. A daemon that takes no connection lets @limit pass, too. */
@@ -66,7 +66,7 @@ static int open_socket(const char *path, unsigned int limit, char *why)
 	if (fd >= 0)
 		close(fd);
 	if (err == EAGAIN && limit)
-		return -silent(why, path, limit);
+		return silent(why, path, limit);
 	snprintf(why, CONTROL_WHY, "cannot connect to %.108s: %s%s", path, strerror(err),
 		 hint(err));
 	return -err;
@@ -154,7 +154,7 @@ int control_ask(const char *path, struct json_object *request, unsigned int limi
 	if (!err)
 		return 0;
 	if (err == EAGAIN)
-		return silent(why, path, limit);
+		return -silent(why, path, limit);
 	if (err == EPROTO) {
 		json_object_put(*answer);
 		snprintf(why, CONTROL_WHY, "the daemon at %.160s has not answered", path);

@@ -257,7 +257,7 @@ static void read_numbers(int block, const char *disk, char numbers[NUMBERS])
 	struct dirent **names;
 	int i, nr;
 
-	strcpy(numbers, " ");
+	snprintf(numbers, NUMBERS, " ");
 	if (!read_line(block, disk, "dev", number, sizeof(number)))
 		append(numbers, NUMBERS, "%s ", number);
 	nr = files_names(block, disk, NULL, &names);
@@ -278,14 +278,13 @@ static void read_numbers(int block, const char *disk, char numbers[NUMBERS])
 static bool is_mount(const char *line, const char *disk, const char *numbers)
 {
 	const char *end = strstr(line, " - ");
-	char number[24] = " ", type[16], source[NAME_MAX];
+	char word[24], number[28], type[16], source[NAME_MAX];
 
-	if (!end || sscanf(line, "%*s %*s %20s", number + 1) != 1)
+	if (!end || sscanf(line, "%*s %*s %23s", word) != 1)
 		return false;
-	if (strncmp(number, " 0:", 3)) {
-		strcat(number, " ");
+	snprintf(number, sizeof(number), " %s ", word);
+	if (strncmp(word, "0:", 2))
 		return strstr(numbers, number);
-	}
 	return sscanf(end, " - %15s %254s", type, source) == 2 && !strcmp(type, "btrfs") &&
 	       !strncmp(source, "/dev/", 5) && is_part(source + 5, disk);
 }

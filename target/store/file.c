@@ -633,7 +633,7 @@ bool file_shrunk(struct file *f)
  * file_removed - whether the file of an export has lost its last name
  * @f: open file
  *
- * It was removed, or another file was renamed over it. What is written to it is durable only until
+ * It was removed, or another file was renamed over it. Data written to it is durable only until
  * it is closed, so no FLUSH may succeed. Logged once.
  *
  * Return: true: removed. Any thread.

@@ -78,9 +78,9 @@ static int read_failed(const struct file *f, const struct file_batch *batch, int
 }
 
 /*
- * Drops what the page cache has of a part of a file. After a failed write-back it may have data that
- * the disk does not have. The kernel keeps a folio that is partly outside the range, and one may
- * exceed a piece.
+ * Drops what the page cache has of a part of a file. After a failed write-back it may have data
+ * that the disk does not have. The kernel keeps a folio that is partly outside the range, and one
+ * may exceed a piece.
  */
 static void drop_cached(const struct file *f, uint64_t at, uint64_t bytes)
 {

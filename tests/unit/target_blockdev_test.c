@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Secure erase, the volatile cache, FUA, copies and the name of a block device, also if it is
- * stacked on others: what the daemon finds out and what it offers to sessions. A regular file passes for the device:
- * this program replaces the calls that tell them apart, and a directory replaces sysfs.
+ * stacked on others: what the daemon finds out and what it offers to sessions. A regular file
+ * passes for the device: this program replaces the calls that tell them apart, and a directory
+ * replaces sysfs.
  *
  * Sources: target/store/file.c target/store/disk_stack.c target/staged/store_none.c
  *	   target/store/store_full.c target/export/identity.c
@@ -250,6 +251,7 @@ static void slave(const char *name, const char *made)
 /* Two devices that get one request read the arena at different times. */
 static void devices_with_copies(void **state)
 {
+	static const char * const names[] = { "sda", "sdb", "sdc", "sdd" };
 	static const struct {
 		const char *level, *uuid;
 		unsigned int slaves;
@@ -278,7 +280,7 @@ static void devices_with_copies(void **state)
 		if (disks[i / 2].uuid)
 			attribute("dm/uuid", disks[i / 2].uuid);
 		for (unsigned int n = 0; n < disks[i / 2].slaves; n++)
-			slave((const char *[]){ "sda", "sdb", "sdc", "sdd" }[n], NULL);
+			slave(names[n], NULL);
 		assert_true(is_copied(path) == disks[i / 2].copied);
 		/* a device below has copies */
 		slave("md127", "raid1\n");
@@ -322,7 +324,7 @@ static void another_disk_with_the_same_path(void **state)
 			attribute("part/partition", "1\n");
 		/* it has no name yet */
 		assert_true(is_opened(path));
-		attribute(place, "first  \n");
+		attribute(place, "first\r\n");
 		assert_true(is_opened(path));
 		assert_true(is_opened(path));
 		attribute(place, "second\n");

@@ -76,8 +76,8 @@ static bool logged(const char *text, const char **rest)
 
 /* A slow read of a file logs its progress, by the clock and not by bytes. */
 /*
- * After a failed write-back the page cache has data that the disk does not have. The arena gets what
- * the disk has.
+ * After a failed write-back the page cache has data that the disk does not have. The arena gets
+ * the data of the disk.
  */
 static void a_file_is_read_from_the_disk(void **state)
 {
@@ -97,7 +97,7 @@ static void a_file_is_read_from_the_disk(void **state)
 	full_close(&s);
 }
 
-/* What is written to a file without a name is gone when it is closed. */
+/* Data written to a file without a name is gone when it is closed. */
 static void a_file_that_is_removed(void **state)
 {
 	const char *path = files_new("removed", SIZE);

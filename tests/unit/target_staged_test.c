@@ -321,7 +321,7 @@ static int syncs(void)
 	return readies;
 }
 
-/* What is written to a file without a name is gone when it is closed. */
+/* Data written to a file without a name is gone when it is closed. */
 static void a_file_that_is_removed(void **state)
 {
 	(void)state;
