@@ -135,9 +135,9 @@ int export_open(struct export *e)
 
 	if (!ec->block)
 		ec->block = file_block(ec->file) ?: 512;
-	ret = lock_state(e) ?: identity_device(e->daemon, ec) ?:
-	      numa_find(e->daemon, ec, &e->store.place) ?:
+	ret = lock_state(e) ?: numa_find(e->daemon, ec, &e->store.place) ?:
 	      identity_known(e->daemon, ec, e->store.uuid, &known) ?:
+	      identity_device(e->daemon, ec, e->store.uuid) ?:
 	      e->store.ops->open(&e->store, ec);
 	if (ret) {
 		unlock_state(e);
@@ -159,6 +159,8 @@ int export_open(struct export *e)
 	e->open = !ret;
 	if (ret)
 		close_store(e);
+	else
+		identity_device_keep(e->daemon, ec, e->store.uuid);
 	return ret;
 }
 

@@ -127,6 +127,18 @@ int identity_keep(const struct config *cfg, const struct export_config *ec, uint
 	return ret;
 }
 
+/**
+ * struct device_note - which block device the path of an export has meant
+ * @file: the path
+ * @name: name of the device; see disk_name()
+ * @uuid: UUID of the export
+ */
+struct device_note {
+	char file[PATH_MAX];
+	char name[DISK_NAME];
+	char uuid[40];
+};
+
 /* Reads a line, without its end. */
 static void line_of(FILE *file, char *line, int size)
 {
@@ -135,57 +147,103 @@ static void line_of(FILE *file, char *line, int size)
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* Reads which device a path has meant, or nothing. */
-static void read_device(const char *path, char *file, char *name)
+/* Return: 1: read; 0: there is none; -errno, logged. */
+static int read_device(const struct export_config *ec, const char *path, struct device_note *note)
 {
 	FILE *from = fopen(path, "re");
+	int ret = -errno;
 
-	file[0] = '\0';
-	name[0] = '\0';
-	if (!from)
-		return;
-	line_of(from, file, PATH_MAX);
-	line_of(from, name, DISK_NAME);
+	if (!from && (ret == -ENOENT || ret == -ENOTDIR))
+		return 0;
+	if (!from) {
+		log_err("export %s: cannot read %s: %s", ec->name, path, strerror(-ret));
+		return ret;
+	}
+	line_of(from, note->file, sizeof(note->file));
+	line_of(from, note->name, sizeof(note->name));
+	line_of(from, note->uuid, sizeof(note->uuid));
 	fclose(from);
+	return 1;
+}
+
+/* Return: as disk_name(), for the file of an export; -ENOENT, too, if it is no block device */
+static int device_of(const struct config *cfg, const struct export_config *ec, char *path,
+		     char *name)
+{
+	struct stat st;
+
+	if (!ec->file || stat(ec->file, &st) || !S_ISBLK(st.st_mode) ||
+	    snprintf(path, PATH_MAX, "%s/%s.device", config_state_dir(cfg, ec), ec->name) >=
+	    PATH_MAX)
+		return -ENOENT;
+	return disk_name(st.st_rdev, name);
+}
+
+/* Whether two names come from one place; otherwise they may be names of one device. */
+static bool same_place(const char *a, const char *b)
+{
+	size_t len = strcspn(a, " ");
+
+	return len == strcspn(b, " ") && !strncmp(a, b, len);
 }
 
 /**
  * identity_device - whether the path of an export means the block device that it meant before
  * @cfg: has the state directory
  * @ec: of the export
+ * @uuid: RDMABLK_ID_LEN bytes; all zero: the export gets a new one, so nobody goes on with it
  *
- * Another path may mean another device. A device without a name of its own may be any.
+ * Another path may mean another device.
  *
  * Blocks.
  *
- * Return: 0; or -ESTALE, logged: it means another one.
+ * Return: 0; -ESTALE, logged: it means another one; another -errno, logged.
  */
-int identity_device(const struct config *cfg, const struct export_config *ec)
+int identity_device(const struct config *cfg, const struct export_config *ec, const uint8_t *uuid)
 {
-	char path[PATH_MAX], file[PATH_MAX], name[DISK_NAME], was[DISK_NAME];
-	char text[PATH_MAX + DISK_NAME + 2];
-	struct stat st;
+	char path[PATH_MAX], name[DISK_NAME], text[40];
+	int has = device_of(cfg, ec, path, name), ret;
+	struct device_note was;
+
+	if (has < 0)
+		return 0;
+	ret = read_device(ec, path, &was);
+	value_uuid_text(uuid, text);
+	if (ret < 1 || strcmp(was.file, ec->file) || strcmp(was.uuid, text) ||
+	    !strcmp(was.name, name) || (has && !same_place(was.name, name)))
+		return ret < 0 ? ret : 0;
+	log_err("export %s: %s is another disk than before: %s, and not %s; name it by a link below /dev/disk/by-id; if it is the right one, remove %s",
+		ec->name, ec->file, has ? name : "one without a name", was.name, path);
+	return -ESTALE;
+}
+
+/**
+ * identity_device_keep - note which block device the path of an export means
+ * @cfg: has the state directory
+ * @ec: of the export, which was opened
+ * @uuid: RDMABLK_ID_LEN bytes
+ *
+ * Blocks. What cannot be noted is logged.
+ */
+void identity_device_keep(const struct config *cfg, const struct export_config *ec,
+			  const uint8_t *uuid)
+{
+	char path[PATH_MAX], name[DISK_NAME], text[40];
+	char line[PATH_MAX + DISK_NAME + sizeof(text) + 4];
+	struct device_note was;
 	int ret;
 
-	if (!ec->file || stat(ec->file, &st) || !S_ISBLK(st.st_mode) ||
-	    !disk_name(st.st_rdev, name) ||
-	    (size_t)snprintf(path, sizeof(path), "%s/%s.device", config_state_dir(cfg, ec),
-			     ec->name) >= sizeof(path))
-		return 0;
-	read_device(path, file, was);
-	if (!strcmp(file, ec->file)) {
-		if (!strcmp(name, was))
-			return 0;
-		log_err("export %s: %s is another disk than before: %s, and not %s; name it by a link below /dev/disk/by-id; if it is the right one, remove %s",
-			ec->name, ec->file, name, was, path);
-		return -ESTALE;
-	}
-	snprintf(text, sizeof(text), "%s\n%s\n", ec->file, name);
-	ret = state_file_make_dir(config_state_dir(cfg, ec)) ?: state_file_replace(path, text);
+	if (device_of(cfg, ec, path, name) < 1)
+		return;
+	value_uuid_text(uuid, text);
+	if (read_device(ec, path, &was) == 1 && !strcmp(was.file, ec->file) &&
+	    !strcmp(was.name, name) && !strcmp(was.uuid, text))
+		return;
+	snprintf(line, sizeof(line), "%s\n%s\n%s\n", ec->file, name, text);
+	ret = state_file_make_dir(config_state_dir(cfg, ec)) ?: state_file_replace(path, line);
 	if (ret)
 		log_warn("export %s: cannot note in %s which disk %s is: %s", ec->name, path,
 			 ec->file, strerror(-ret));
-	return 0;
 }
 
 /**

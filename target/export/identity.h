@@ -10,7 +10,9 @@
 int identity_known(const struct config *cfg, const struct export_config *ec, uint8_t *uuid,
 		   bool *known);
 int identity_keep(const struct config *cfg, const struct export_config *ec, uint8_t *uuid);
-int identity_device(const struct config *cfg, const struct export_config *ec);
+int identity_device(const struct config *cfg, const struct export_config *ec, const uint8_t *uuid);
+void identity_device_keep(const struct config *cfg, const struct export_config *ec,
+			  const uint8_t *uuid);
 int identity_target(struct config *cfg);
 
 #endif

@@ -124,7 +124,7 @@ static int none_open(struct store *store, const struct export_config *ec)
 	log_info("export %s: %s, %llu bytes%s%s, %u I/O threads", ec->name, ec->file,
 		 (unsigned long long)store->size,
 		 !none->file.direct ? ", through the page cache" : none->file.stable ?
-		 ", writes through the page cache because its disk has checksums" : "",
+		 ", writes through the page cache because its disk may have checksums" : "",
 		 none->volatile_cache ? "" : ", writes are durable at once", nr_threads);
 	meminfo_check_locked(ec->name, none->slot_memory + none->slot_memory / none->slot_bytes *
 		      STAGED_RECEIVE);
@@ -174,7 +174,8 @@ static int none_close(struct store *store)
 	iothread_pool_stop(none->threads);
 	staged_file_exit(&none->staged);
 	/* From here on nobody tells it anything. */
-	store->doubtful = atomic_load(&none->staged.told);
+	store->doubtful = atomic_load(&none->staged.told) ||
+			  (!none->file.read_only && file_removed(&none->file));
 	file_close(&none->file);
 	free(none);
 	store->priv = NULL;

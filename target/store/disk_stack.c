@@ -9,10 +9,12 @@
  */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "store/disk_stack.h"
@@ -70,7 +72,7 @@ static void line_of(const char *place, const char *name, char *line, int size)
 /*
  * Whether a device that is made of others may write a request to several of them. Of md this is
  * known. Of the device mapper it is known that the paths of multipath, and the two devices of a
- * thin pool, have no copies.
+ * thin pool, have no copies. Others, such as bcache, may.
  */
 static bool makes_copies(const char *place, unsigned int slaves)
 {
@@ -82,8 +84,23 @@ static bool makes_copies(const char *place, unsigned int slaves)
 		return !strncmp(line, "raid1", 5);	/* raid10, too */
 	line_of(place, "dm/uuid", line, sizeof(line));
 	len = strlen(line);
-	return len && slaves > 1 && strncmp(line, "mpath-", 6) &&
+	return slaves > 1 && strncmp(line, "mpath-", 6) &&
 	       (len < 6 || strcmp(line + len - 6, "-tpool"));
+}
+
+static bool has_copies(const char *place, unsigned int depth);
+
+/* Whether a device, or the disk of a partition, keeps copies. @place: has room for more */
+static bool part_has_copies(char *place, size_t size, unsigned int depth)
+{
+	size_t len = strlen(place);
+
+	if (len + sizeof("/..") > size)
+		return true;
+	if (has_copies(place, depth))
+		return true;
+	memcpy(place + len, "/..", sizeof("/.."));
+	return has_copies(place, depth);
 }
 
 /* Whether a device of sysfs keeps copies of its data, or one that it is made of does */
@@ -106,7 +123,7 @@ static bool has_copies(const char *place, unsigned int depth)
 		slaves++;
 		found = !depth || (size_t)snprintf(path, sizeof(path), "%s/slaves/%s", place,
 						   entry->d_name) >= sizeof(path) ||
-			has_copies(path, depth - 1);
+			part_has_copies(path, sizeof(path), depth - 1);
 	}
 	closedir(dir);
 	return found || makes_copies(place, slaves);
@@ -121,11 +138,10 @@ static bool has_copies(const char *place, unsigned int depth)
  */
 bool disk_copies(dev_t dev)
 {
-	char place[96], whole[100];
+	char place[96];
 
 	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
-	snprintf(whole, sizeof(whole), "%s/..", place);
-	return has_copies(place, STACK_DEPTH) || has_copies(whole, STACK_DEPTH);
+	return part_has_copies(place, sizeof(place), STACK_DEPTH);
 }
 
 /**
@@ -134,11 +150,12 @@ bool disk_copies(dev_t dev)
  * @name: DISK_NAME bytes; empty if there is none
  *
  * It comes from the hardware, or from the metadata of md and the device mapper. That of a partition
- * is the name of its disk and the number of the partition.
+ * is the name of its disk and the number of the partition. The first word says where it comes from.
+ * A name of zeroes does not count: an array of md has it before it runs.
  *
- * Return: true: it has one.
+ * Return: 1: it has one; 0: it has none; -ENOENT: sysfs does not know the device.
  */
-bool disk_name(dev_t dev, char *name)
+int disk_name(dev_t dev, char *name)
 {
 	static const char * const from[] = {
 		"wwid", "device/wwid", "dm/uuid", "md/uuid", "serial", "device/serial",
@@ -149,11 +166,11 @@ bool disk_name(dev_t dev, char *name)
 	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	line_of(place, "partition", part, sizeof(part));
 	snprintf(whole, sizeof(whole), "%s%s", place, part[0] ? "/.." : "");
-	for (i = 0; i < ARRAY_SIZE(from) && !value[0]; i++)
+	for (i = 0; i < ARRAY_SIZE(from) && !value[strspn(value, "0:-")]; i++)
 		line_of(whole, from[i], value, sizeof(value));
 	name[0] = '\0';
-	if (value[0])
-		snprintf(name, DISK_NAME, "%s %s%s%s", from[i - 1], value, part[0] ? " part " : "",
-			 part);
-	return name[0];
+	if (!value[strspn(value, "0:-")])
+		return access(place, F_OK) ? -ENOENT : 0;
+	snprintf(name, DISK_NAME, "%s %s%s%s", from[i - 1], value, part[0] ? " part " : "", part);
+	return 1;
 }

@@ -12,6 +12,6 @@
 
 bool disk_stacked(dev_t dev);
 bool disk_copies(dev_t dev);
-bool disk_name(dev_t dev, char *name);
+int disk_name(dev_t dev, char *name);
 
 #endif

@@ -81,6 +81,13 @@ FILE *fopen(const char *path, const char *mode)
 	return real(place_of(path, buf, sizeof(buf)), mode);
 }
 
+int access(const char *path, int mode)
+{
+	int (*real)(const char *path, int mode) = dlsym(RTLD_NEXT, "access");
+
+	return device.place[0] && !strcmp(path, SYSFS) ? 0 : real(path, mode);
+}
+
 DIR *opendir(const char *path)
 {
 	DIR *(*real)(const char *path) = dlsym(RTLD_NEXT, "opendir");
@@ -266,7 +273,7 @@ static void devices_with_copies(void **state)
 		{ NULL, "LVM-vglinear\n", 1, false },
 		{ NULL, "LVM-vgpool-tpool\n", 2, false },
 		{ NULL, "mpath-36001405\n", 2, false },
-		{ NULL, NULL, 2, false },		/* neither of md nor of the device mapper */
+		{ NULL, NULL, 2, true },		/* neither of md nor of the device mapper */
 	};
 
 	(void)state;
@@ -282,10 +289,20 @@ static void devices_with_copies(void **state)
 		for (unsigned int n = 0; n < disks[i / 2].slaves; n++)
 			slave(names[n], NULL);
 		assert_true(is_copied(path) == disks[i / 2].copied);
-		/* a device below has copies */
+		/* a device below has copies, or the disk of a partition below */
 		slave("md127", "raid1\n");
 		assert_true(is_copied(path));
 	}
+	files_run("rm -rf %s", files_path("md127"));
+	assert_int_equal(files_run("mkdir -p %s/md127p1 %s/slaves %s/md", files_path("md127"),
+				   files_path("md127"), files_path("md127")), 0);
+	device_new(false);
+	assert_false(is_copied(device.path));
+	assert_int_equal(files_run("ln -s %s %s", files_path("md127/md127p1"),
+				   files_path("disk/slaves/md127p1")), 0);
+	assert_false(is_copied(device.path));
+	files_text(files_path("md127/md/level"), "raid1\n");
+	assert_true(is_copied(device.path));
 }
 
 /* Return: whether the daemon opens an export of a device */
@@ -323,6 +340,7 @@ static void another_disk_with_the_same_path(void **state)
 		if (i & 1)
 			attribute("part/partition", "1\n");
 		/* it has no name yet */
+		attribute(place, "0000-0000\n");
 		assert_true(is_opened(path));
 		attribute(place, "first\r\n");
 		assert_true(is_opened(path));
@@ -337,14 +355,39 @@ static void another_disk_with_the_same_path(void **state)
 			assert_false(is_opened(path));
 			attribute("part/partition", "1\n");
 		}
-		/* another path may mean another disk */
+		/* it has lost its name */
+		attribute(place, "\n");
+		assert_false(is_opened(path));
+		attribute(place, "0000-0000\n");
+		assert_false(is_opened(path));
+		/* nobody goes on with a new UUID */
 		attribute(place, "second\n");
+		assert_int_equal(unlink(files_path("state/d.uuid")), 0);
+		assert_true(is_opened(path));
+		assert_true(is_opened(path));
+		attribute(place, "first\n");
+		assert_false(is_opened(path));
+		attribute(place, "second\n");
+		assert_true(is_opened(path));
+		/* another kind of name says nothing */
+		if (i / 2) {
+			attribute("wwid", "first\n");
+			assert_true(is_opened(path));
+			assert_true(is_opened(path));
+			attribute("wwid", "second\n");
+			assert_false(is_opened(path));
+			assert_int_equal(unlink(files_path("disk/wwid")), 0);
+			assert_true(is_opened(path));
+		}
+		attribute(place, "first\n");
+		assert_false(is_opened(path));
+		/* another path may mean another disk */
 		snprintf(link, sizeof(link), "%s", files_path("by-id"));
 		unlink(link);
 		assert_int_equal(symlink(path, link), 0);
 		assert_true(is_opened(link));
 		assert_true(is_opened(path));
-		attribute(place, "first\n");
+		attribute(place, "second\n");
 		assert_false(is_opened(path));
 		/* the administrator wants this one */
 		assert_int_equal(unlink(files_path("state/d.device")), 0);

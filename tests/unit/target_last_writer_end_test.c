@@ -657,14 +657,14 @@ static void an_arena_that_a_reboot_has_ended(void **state)
 }
 
 /*
- * The sync of another file has failed. It may have lost what A has flushed to an uncached file just
- * before.
+ * The sync of another file has failed, and may have lost what A has flushed to an uncached file
+ * just before. Or the file was removed.
  */
-static void an_uncached_file_that_hears_of_a_loss(void **state)
+static void an_uncached_file_that_loses_what_was_flushed(void **state)
 {
 	(void)state;
 	watch("heard");
-	for (int hears = 0; hears < 2; hears++) {
+	for (int how = 0; how < 3; how++) {
 		struct disk_watch by = { .name = "other" };
 		struct export *e;
 
@@ -675,12 +675,16 @@ static void an_uncached_file_that_hears_of_a_loss(void **state)
 		let_write("d", &lease_a);
 		memcpy(by.disk, ((struct store_none *)e->store.priv)->staged.watch.disk,
 		       sizeof(by.disk));
-		if (hears)
+		if (how == 1)
 			disk_loss_fail(&by);
+		if (how == 2) {
+			files_new("restored", SIZE);
+			rename(files_path("restored"), files_path("disk1"));
+		}
 		stop();
 		copy(disk.durable, disk.notes);		/* the power fails */
 		assert_int_equal(try_with("heard", "cache=none"), 0);
-		assert_int_equal(may("d"), hears ? 0 : 1);
+		assert_int_equal(may("d"), how ? 0 : 1);
 		stop();
 	}
 }
@@ -872,7 +876,7 @@ int main(void)
 		cmocka_unit_test(the_end_tells_whether_data_is_lost),
 		cmocka_unit_test(nobody_goes_on_over_flushed_data_that_may_be_missing),
 		cmocka_unit_test(an_arena_that_a_reboot_has_ended),
-		cmocka_unit_test(an_uncached_file_that_hears_of_a_loss),
+		cmocka_unit_test(an_uncached_file_that_loses_what_was_flushed),
 		cmocka_unit_test(forgetting_a_writer),
 		cmocka_unit_test(an_arena_that_is_not_noted),
 		cmocka_unit_test(some_notes_are_gone),
