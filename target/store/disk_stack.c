@@ -160,17 +160,20 @@ int disk_name(dev_t dev, char *name)
 	static const char * const from[] = {
 		"wwid", "device/wwid", "dm/uuid", "md/uuid", "serial", "device/serial",
 	};
-	char place[96], part[16], whole[100], value[256] = "";
+	char place[96], part[16], whole[100], value[256];
 	size_t i;
 
 	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	line_of(place, "partition", part, sizeof(part));
 	snprintf(whole, sizeof(whole), "%s%s", place, part[0] ? "/.." : "");
-	for (i = 0; i < ARRAY_SIZE(from) && !value[strspn(value, "0:-")]; i++)
-		line_of(whole, from[i], value, sizeof(value));
 	name[0] = '\0';
-	if (!value[strspn(value, "0:-")])
-		return access(place, F_OK) ? -ENOENT : 0;
-	snprintf(name, DISK_NAME, "%s %s%s%s", from[i - 1], value, part[0] ? " part " : "", part);
-	return 1;
+	for (i = 0; i < ARRAY_SIZE(from); i++) {
+		line_of(whole, from[i], value, sizeof(value));
+		if (!value[strspn(value, "0:-")])
+			continue;
+		snprintf(name, DISK_NAME, "%s %s%s%s", from[i], value, part[0] ? " part " : "",
+			 part);
+		return 1;
+	}
+	return access(place, F_OK) ? -ENOENT : 0;
 }

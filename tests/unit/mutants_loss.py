@@ -427,7 +427,9 @@ MUTANTS = [
     ("the device is not noted", "target_blockdev_test", "target/export/export.c",
      "\telse\n\t\tidentity_device_keep(e->daemon, ec, e->store.uuid);\n", ""),
     ("a partition is any of its disk", "target_blockdev_test", STACK,
-     "value, part[0] ? \" part \" : \"\", part);", "value, \"\", \"\");"),
+     "value, part[0] ? \" part \" : \"\",\n\t\t\t part);", "value, \"\", \"\");"),
+    ("a name of zeroes is one", "target_blockdev_test", STACK,
+     "\t\tif (!value[strspn(value, \"0:-\")])\n", "\t\tif (!value[0])\n"),
     ("a partition has no name", "target_blockdev_test", STACK,
      "part[0] ? \"/..\" : \"\");", "part[0] ? \"\" : \"\");"),
 ]
