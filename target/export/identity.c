@@ -7,9 +7,9 @@
  * wrote, or from a kept arena, in this order; only when none of them has one it is made up,
  * and then kept in the state file.
  *
- * Also which block device the path of an export has meant. After a boot /dev/sdb may be another
- * disk. The export would have the identity that initiators know, and they would go on with it, and
- * write what they have in memory over the other disk.
+ * The state directory also says which block device the path of an export has meant. After a boot
+ * /dev/sdb may be another disk. The export would have the identity that initiators know, and they
+ * would go on with it, and write what they have in memory over the other disk.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,10 +25,18 @@
 
 #define TARGET_FILE	"target-id"	/* those of exports end in .uuid */
 
+/* Reads a line, without its end. */
+static void line_of(FILE *file, char *line, int size)
+{
+	if (!fgets(line, size, file))
+		line[0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
 /* Return: 1: read; 0: there is none; -errno, logged. */
 static int read_uuid(const char *what, const char *path, uint8_t *uuid)
 {
-	char text[64] = "";
+	char text[64];
 	FILE *file;
 	int ret;
 
@@ -40,8 +48,7 @@ static int read_uuid(const char *what, const char *path, uint8_t *uuid)
 		log_err("%s: cannot read %s: %s", what, path, strerror(-ret));
 		return ret;
 	}
-	if (fgets(text, sizeof(text), file))
-		text[strcspn(text, "\n")] = '\0';
+	line_of(file, text, sizeof(text));
 	fclose(file);
 	if (!value_uuid(text, uuid))
 		return 1;
@@ -139,14 +146,6 @@ struct device_note {
 	char uuid[40];
 };
 
-/* Reads a line, without its end. */
-static void line_of(FILE *file, char *line, int size)
-{
-	if (!fgets(line, size, file))
-		line[0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-}
-
 /* Return: 1: read; 0: there is none; -errno, logged. */
 static int read_device(const struct export_config *ec, const char *path, struct device_note *note)
 {
@@ -166,9 +165,12 @@ static int read_device(const struct export_config *ec, const char *path, struct 
 	return 1;
 }
 
-/* Return: as disk_name(), for the file of an export; -ENOENT, too, if it is no block device */
-static int device_of(const struct config *cfg, const struct export_config *ec, char *path,
-		     char *name)
+/*
+ * Fills in what the path of an export means now, and the path of the note. Return: as disk_name();
+ * -ENOENT, too, if it is not a block device
+ */
+static int device_now(const struct config *cfg, const struct export_config *ec,
+		      const uint8_t *uuid, char *path, struct device_note *now)
 {
 	struct stat st;
 
@@ -176,7 +178,15 @@ static int device_of(const struct config *cfg, const struct export_config *ec, c
 	    snprintf(path, PATH_MAX, "%s/%s.device", config_state_dir(cfg, ec), ec->name) >=
 	    PATH_MAX)
 		return -ENOENT;
-	return disk_name(st.st_rdev, name);
+	snprintf(now->file, sizeof(now->file), "%s", ec->file);
+	value_uuid_text(uuid, now->uuid);
+	return disk_name(st.st_rdev, now->name);
+}
+
+/* Whether two notes are of one path and one UUID */
+static bool same_export(const struct device_note *a, const struct device_note *b)
+{
+	return !strcmp(a->file, b->file) && !strcmp(a->uuid, b->uuid);
 }
 
 /* Whether two names come from one place; otherwise they may be names of one device. */
@@ -191,9 +201,9 @@ static bool same_place(const char *a, const char *b)
  * identity_device - whether the path of an export means the block device that it meant before
  * @cfg: has the state directory
  * @ec: of the export
- * @uuid: RDMABLK_ID_LEN bytes; all zero: the export gets a new one, so nobody goes on with it
+ * @uuid: RDMABLK_ID_LEN bytes; all zero: the export gets a new one, so no initiator goes on with it
  *
- * Another path may mean another device.
+ * If the path has changed since, the device may be another one.
  *
  * Blocks.
  *
@@ -201,19 +211,20 @@ static bool same_place(const char *a, const char *b)
  */
 int identity_device(const struct config *cfg, const struct export_config *ec, const uint8_t *uuid)
 {
-	char path[PATH_MAX], name[DISK_NAME], text[40];
-	int has = device_of(cfg, ec, path, name), ret;
-	struct device_note was;
+	struct device_note was, now;
+	char path[PATH_MAX];
+	int has = device_now(cfg, ec, uuid, path, &now), ret;
 
 	if (has < 0)
 		return 0;
 	ret = read_device(ec, path, &was);
-	value_uuid_text(uuid, text);
-	if (ret < 1 || strcmp(was.file, ec->file) || strcmp(was.uuid, text) ||
-	    !strcmp(was.name, name) || (has && !same_place(was.name, name)))
-		return ret < 0 ? ret : 0;
+	if (ret < 1)
+		return ret;
+	if (!same_export(&was, &now) || !strcmp(was.name, now.name) ||
+	    (has && !same_place(was.name, now.name)))
+		return 0;
 	log_err("export %s: %s is another disk than before: %s, and not %s; name it by a link below /dev/disk/by-id; if it is the right one, remove %s",
-		ec->name, ec->file, has ? name : "one without a name", was.name, path);
+		ec->name, ec->file, has ? now.name : "one without a name", was.name, path);
 	return -ESTALE;
 }
 
@@ -223,24 +234,22 @@ int identity_device(const struct config *cfg, const struct export_config *ec, co
  * @ec: of the export, which was opened
  * @uuid: RDMABLK_ID_LEN bytes
  *
- * Blocks. What cannot be noted is logged.
+ * Blocks. If the note cannot be written, that is logged.
  */
 void identity_device_keep(const struct config *cfg, const struct export_config *ec,
 			  const uint8_t *uuid)
 {
-	char path[PATH_MAX], name[DISK_NAME], text[40];
-	char line[PATH_MAX + DISK_NAME + sizeof(text) + 4];
-	struct device_note was;
+	struct device_note was, now;
+	char path[PATH_MAX], text[sizeof(now) + 4];
 	int ret;
 
-	if (device_of(cfg, ec, path, name) < 1)
+	if (device_now(cfg, ec, uuid, path, &now) < 1)
 		return;
-	value_uuid_text(uuid, text);
-	if (read_device(ec, path, &was) == 1 && !strcmp(was.file, ec->file) &&
-	    !strcmp(was.name, name) && !strcmp(was.uuid, text))
+	if (read_device(ec, path, &was) == 1 && same_export(&was, &now) &&
+	    !strcmp(was.name, now.name))
 		return;
-	snprintf(line, sizeof(line), "%s\n%s\n%s\n", ec->file, name, text);
-	ret = state_file_make_dir(config_state_dir(cfg, ec)) ?: state_file_replace(path, line);
+	snprintf(text, sizeof(text), "%s\n%s\n%s\n", now.file, now.name, now.uuid);
+	ret = state_file_make_dir(config_state_dir(cfg, ec)) ?: state_file_replace(path, text);
 	if (ret)
 		log_warn("export %s: cannot note in %s which disk %s is: %s", ec->name, path,
 			 ec->file, strerror(-ret));

@@ -9,14 +9,13 @@
  * another host may serve the file next.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <sys/sysmacros.h>
 
 #include "base/log.h"
 #include "base/meminfo.h"
 #include "base/util.h"
 #include "staged/lane.h"
 #include "staged/store_none.h"
+#include "store/disk_stack.h"
 #include "store/sync_errors.h"
 
 #define SLOT_ALIGN	4096
@@ -39,26 +38,12 @@ void store_none_setup(unsigned int threads)
  */
 static bool write_through(const struct file *f)
 {
-	static const char * const places[] = {
-		"/sys/dev/block/%u:%u/queue/write_cache",
-		"/sys/dev/block/%u:%u/../queue/write_cache",
-	};
-	char path[96], text[32] = "";
+	char text[32];
 
 	if (!f->block_device || !f->direct || f->stable || f->align > f->logical_block)
 		return false;
-	for (size_t i = 0; !text[0] && i < ARRAY_SIZE(places); i++) {
-		FILE *file;
-
-		snprintf(path, sizeof(path), places[i], major(f->ino), minor(f->ino));
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		if (!fgets(text, sizeof(text), file))
-			text[0] = '\0';
-		fclose(file);
-	}
-	return !strcmp(text, "write through\n");
+	return disk_attribute(f->ino, "queue/write_cache", text, sizeof(text)) &&
+	       !strcmp(text, "write through");
 }
 
 static int none_start(struct store *store, struct store_none *none,
@@ -173,7 +158,7 @@ static int none_close(struct store *store)
 
 	iothread_pool_stop(none->threads);
 	staged_file_exit(&none->staged);
-	/* From here on nobody tells it anything. */
+	/* From here on no other file can tell this one of a loss. */
 	store->doubtful = atomic_load(&none->staged.told) ||
 			  (!none->file.read_only && file_removed(&none->file));
 	file_close(&none->file);

@@ -21,6 +21,48 @@
 
 #define STACK_DEPTH	8	/* devices made of others, one on the other */
 
+/* Reads the first line of a file below @place without blanks at its end, or nothing. */
+static void line_of(const char *place, const char *name, char *line, int size)
+{
+	size_t len;
+
+	char path[PATH_MAX];
+	FILE *file = NULL;
+
+	line[0] = '\0';
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", place, name) < sizeof(path))
+		file = fopen(path, "re");
+	if (!file)
+		return;
+	if (!fgets(line, size, file))
+		line[0] = '\0';
+	fclose(file);
+	for (len = strlen(line); len && isspace((unsigned char)line[len - 1]); len--)
+		line[len - 1] = '\0';
+}
+
+/**
+ * disk_attribute - an attribute of a device, or of the disk that it is a partition of
+ * @dev: number of the device
+ * @name: path of the attribute below the directory that sysfs has for the device
+ * @text: its first line, without blanks at the end; empty if there is none
+ * @size: bytes of @text
+ *
+ * Return: true: @text is not empty.
+ */
+bool disk_attribute(dev_t dev, const char *name, char *text, int size)
+{
+	char place[96];
+
+	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
+	line_of(place, name, text, size);
+	if (text[0])
+		return true;
+	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u/..", major(dev), minor(dev));
+	line_of(place, name, text, size);
+	return text[0];
+}
+
 /**
  * disk_stacked - whether a device, or the disk of a partition, is made of others
  * @dev: number of the device
@@ -47,26 +89,6 @@ bool disk_stacked(dev_t dev)
 	while (entry && entry->d_name[0] == '.');
 	closedir(dir);
 	return entry;
-}
-
-/* Reads the first line of a file below @place without blanks at its end, or nothing. */
-static void line_of(const char *place, const char *name, char *line, int size)
-{
-	size_t len;
-
-	char path[PATH_MAX];
-	FILE *file = NULL;
-
-	line[0] = '\0';
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", place, name) < sizeof(path))
-		file = fopen(path, "re");
-	if (!file)
-		return;
-	if (!fgets(line, size, file))
-		line[0] = '\0';
-	fclose(file);
-	for (len = strlen(line); len && isspace((unsigned char)line[len - 1]); len--)
-		line[len - 1] = '\0';
 }
 
 /*
@@ -160,20 +182,19 @@ int disk_name(dev_t dev, char *name)
 	static const char * const from[] = {
 		"wwid", "device/wwid", "dm/uuid", "md/uuid", "serial", "device/serial",
 	};
-	char place[96], part[16], whole[100], value[256];
+	char place[96], part[16], value[256];
 	size_t i;
 
-	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
-	line_of(place, "partition", part, sizeof(part));
-	snprintf(whole, sizeof(whole), "%s%s", place, part[0] ? "/.." : "");
 	name[0] = '\0';
+	disk_attribute(dev, "partition", part, sizeof(part));
 	for (i = 0; i < ARRAY_SIZE(from); i++) {
-		line_of(whole, from[i], value, sizeof(value));
-		if (!value[strspn(value, "0:-")])
+		if (!disk_attribute(dev, from[i], value, sizeof(value)) ||
+		    !value[strspn(value, "0:-")])
 			continue;
 		snprintf(name, DISK_NAME, "%s %s%s%s", from[i], value, part[0] ? " part " : "",
 			 part);
 		return 1;
 	}
+	snprintf(place, sizeof(place), "/sys/dev/block/%u:%u", major(dev), minor(dev));
 	return access(place, F_OK) ? -ENOENT : 0;
 }

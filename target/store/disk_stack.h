@@ -10,6 +10,7 @@
 
 #define DISK_NAME	320	/* bytes, with the NUL */
 
+bool disk_attribute(dev_t dev, const char *name, char *text, int size);
 bool disk_stacked(dev_t dev);
 bool disk_copies(dev_t dev);
 int disk_name(dev_t dev, char *name);

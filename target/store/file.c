@@ -31,7 +31,6 @@
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include "base/log.h"
@@ -60,29 +59,12 @@ static const long checksummed[] = {
 	BTRFS_SUPER_MAGIC, 0xca451a4e /* bcachefs */, 0x2fc12fc1 /* zfs */, OVERLAYFS_SUPER_MAGIC,
 };
 
-/* Return: an attribute of a block device, or of the disk that it is a partition of; or 0. */
+/* Return: a number that sysfs has for a block device or its disk; or 0. */
 static uint64_t attribute_of(dev_t dev, const char *name)
 {
-	static const char * const places[] = {
-		"/sys/dev/block/%u:%u/%s", "/sys/dev/block/%u:%u/../%s",
-	};
-	unsigned long long value = 0;
-	char path[128];
+	char text[32];
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		FILE *file;
-		int got;
-
-		snprintf(path, sizeof(path), places[i], major(dev), minor(dev), name);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		got = fscanf(file, "%llu", &value);
-		fclose(file);
-		if (got == 1)
-			return value;
-	}
-	return 0;
+	return disk_attribute(dev, name, text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
 }
 
 static uint64_t attribute(const struct file *f, const char *name)
