@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../target/base/conf_line.h"
+#include "../target/base/drop_in.h"
 #include "doctor_config.h"
 #include "files.h"
 
@@ -56,14 +57,6 @@ static bool see_line(const char *line, void *context)
 	return !wanted->found;
 }
 
-/* As drop_in_find() of the daemon and of 'up' has it, but below the root */
-static int is_drop_in(const struct dirent *entry)
-{
-	const char *end = strrchr(entry->d_name, '.');
-
-	return entry->d_name[0] != '.' && end && !strcmp(end, ".conf");
-}
-
 /**
  * doctor_config_has() - looks for a section in a file and its drop-in files
  * @d: examination
@@ -84,7 +77,7 @@ bool doctor_config_has(const struct exam *d, const char *file, const char *const
 
 	exam_lines(d, file, see_line, &wanted);
 	snprintf(dir, sizeof(dir), "%s.d", file);
-	nr = files_names(d->root, dir, is_drop_in, &names);
+	nr = files_names(d->root, dir, drop_in_is, &names);
 	for (i = 0; i < nr && !wanted.found; i++) {
 		wanted.inside = false;
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);

@@ -4,7 +4,6 @@
  * names, so that the order is the same in every locale. Others than NAME.conf are left alone:
  * editors and package managers leave backups there.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +12,13 @@
 
 #include "base/drop_in.h"
 
-static int is_drop_in(const struct dirent *entry)
+/**
+ * drop_in_is - whether a file has the name of a drop-in file
+ * @entry: the file, in the directory of drop-in files
+ *
+ * Return: 1: it has; 0: it has not.
+ */
+int drop_in_is(const struct dirent *entry)
 {
 	const char *end = strrchr(entry->d_name, '.');
 
@@ -41,7 +46,7 @@ int drop_in_find(struct drop_in *found, const char *file)
 	*found = (struct drop_in){ 0 };
 	if (snprintf(dir, sizeof(dir), "%s.d", file) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
-	nr = scandir(dir, &names, is_drop_in, by_bytes);
+	nr = scandir(dir, &names, drop_in_is, by_bytes);
 	if (nr < 0)
 		return errno == ENOENT ? 0 : -errno;
 	found->path = calloc((size_t)nr + 1, sizeof(*found->path));

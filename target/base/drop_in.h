@@ -5,6 +5,7 @@
 #ifndef RDMABLKD_DROP_IN_H
 #define RDMABLKD_DROP_IN_H
 
+#include <dirent.h>
 #include <stddef.h>
 
 /**
@@ -17,6 +18,7 @@ struct drop_in {
 	size_t nr;
 };
 
+int drop_in_is(const struct dirent *entry);
 int drop_in_find(struct drop_in *found, const char *file);
 void drop_in_free(struct drop_in *found);
 
