@@ -17,7 +17,7 @@
  * @errors: requests that ended with an error
  * @work_requests: RDMA work requests of completed requests
  * @busy: how often a request went back to the block layer, because it found no send slot, tag
- *	or memory, or because it came just before the recovery has quiesced the queue
+ *	or memory, or because it came just before the recovery quiesced the queue
  * @requeues: requests posted again after the connection was lost
  */
 struct rdmablk_stats {

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#define RING_DEPTH	2048	/* entries under way at once, watches apart */
+#define RING_DEPTH	2048	/* entries under way at once; watches do not count */
 
 /**
  * struct ring_source - what a completion belongs to
@@ -45,7 +45,7 @@ TAILQ_HEAD(ring_notes, ring_note);
  * @wake: completion of the read of @event
  * @event: eventfd, written to with each first note; -1: a ring without notes
  * @count: what was read from it
- * @busy: entries given out whose completion has not come, watches apart
+ * @busy: entries given out whose completion has not come; watches do not count
  * @lock: guards @notes
  * @notes: not yet run
  */

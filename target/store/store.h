@@ -319,8 +319,8 @@ struct staged_ops {
  * @overcommit: the memory is taken even if too little is free
  * @fd: file of the arena; holds its lock
  * @lost: after @close of &struct store_ops has failed: no kept arena has what the file lacks
- * @doubtful: after @close of &struct store_ops: flushed data may be missing in the file, unless
- *	@lost is set, too; a kept arena may have it
+ * @doubtful: after @close of &struct store_ops: flushed data may be missing in the file. A kept
+ *	arena may have it, unless @lost is set, too
  * @cancelled: nobody waits any more until the store is open. Any thread
  * @priv: data of its kind
  *

@@ -74,7 +74,6 @@ static bool logged(const char *text, const char **rest)
 	return **rest;
 }
 
-/* A slow read of a file logs its progress, by the clock and not by bytes. */
 /*
  * After a failed write-back the page cache has data that the disk does not have. The arena gets
  * the data of the disk.
@@ -113,22 +112,27 @@ static void a_file_that_is_removed(void **state)
 	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 4096, NULL), RDMABLK_R_STORE_IO);
 	assert_int_equal(s.ops->close(&s), -ENOENT);
 	assert_true(s.lost && s.doubtful);
-	/* one that had no name when it was opened has not lost it */
-	path = files_new("nameless", SIZE);
-	{
-		char link[64];
-		int fd = open(path, O_RDWR | O_CLOEXEC);
-
-		assert_int_equal(unlink(path), 0);
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-		assert_int_equal(full_open(&s, full_config(link)), 0);
-		full_rdma(&s, 0, 4096, 1);
-		assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 4096, NULL), RDMABLK_OK);
-		assert_int_equal(s.ops->close(&s), 0);
-		close(fd);
-	}
 }
 
+/* A file that had no name when it was opened has not lost it. */
+static void a_file_without_a_name(void **state)
+{
+	const char *path = files_new("nameless", SIZE);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct store s;
+	char link[64];
+
+	(void)state;
+	assert_int_equal(unlink(path), 0);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	assert_int_equal(full_open(&s, full_config(link)), 0);
+	full_rdma(&s, 0, 4096, 1);
+	assert_int_equal(full_do(&s, RDMABLK_OP_FLUSH, 0, 0, 4096, NULL), RDMABLK_OK);
+	assert_int_equal(s.ops->close(&s), 0);
+	close(fd);
+}
+
+/* A slow read of a file logs its progress, by the clock and not by bytes. */
 static void how_far_it_is(void **state)
 {
 	const char *path = files_new("slow", 4 * MIB), *log = files_path("log");
@@ -829,6 +833,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_read),
 		cmocka_unit_test(a_file_is_read_from_the_disk),
 		cmocka_unit_test(a_file_that_is_removed),
+		cmocka_unit_test(a_file_without_a_name),
 		cmocka_unit_test(how_far_it_is),
 		cmocka_unit_test(holes_are_zero),
 		cmocka_unit_test(limits),
