@@ -551,8 +551,9 @@ void rdmablk_session_error(struct rdmablk_session *s, u16 reason)
 	}
 }
 
-void rdmablk_session_renew(struct rdmablk_session *s)
+void rdmablk_session_renew(struct rdmablk_session *s, bool grown)
 {
+	(void)grown;
 	rdmablk_session_error(s, RDMABLK_R_LOGOUT);
 }
 
