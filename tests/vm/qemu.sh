@@ -61,6 +61,9 @@ write_job() {
 	echo "$RDMABLK_TOP/tests/vm/guest-init" >"$LOG/vm/init"
 	kernel_modules "$SERIES" >"$LOG/vm/modules"
 	[[ ! $HEADERS ]] || : >"$LOG/vm/headers"
+	# A script, a tree or a cache in /tmp is what somebody tries by hand, and stays in sight.
+	[[ " $PWD $RDMABLK_TOP $RDMABLK_CACHE ${COMMAND[*]}" == *' /tmp/'* ]] ||
+		: >"$LOG/vm/hide-tmp"
 }
 
 # qemu_net ROLE: one cable between the two machines. Either may start first or
