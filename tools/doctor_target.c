@@ -16,6 +16,7 @@
 #include "doctor_io_uring.h"
 #include "doctor_target.h"
 #include "files.h"
+#include "shown.h"
 #include "util.h"
 
 #define SOON_DAYS	14	/* before its keys expire a host is named */
@@ -139,12 +140,13 @@ static void check_export(struct exam *d, struct json_object *export)
 	char mend[EXAM_TEXT];
 
 	if (!strcmp(text_of(export, "state"), "closed")) {
-		snprintf(mend, sizeof(mend), "rdmablk target reopen %s", name);
+		snprintf(mend, sizeof(mend), "rdmablk target reopen %s", shown_name(name));
 		exam_found(d, EXAM_ERROR, mend, "export %s: its store could not be opened again",
 			   name);
 	} else if (is_set(export, "failed")) {
 		/* Without --force it is refused while a session uses the export. */
-		snprintf(mend, sizeof(mend), "rdmablk target reopen --force %s", name);
+		snprintf(mend, sizeof(mend), "rdmablk target reopen --force %s",
+			 shown_name(name));
 		exam_found(d, EXAM_ERROR, mend,
 			   "export %s: an fdatasync has failed: unmount its disks and repair what is below the file first",
 			   name);
@@ -392,11 +394,12 @@ static bool check_host(struct exam *d, struct json_object *host)
 		return true;
 	if (is_set(host, "by_hand"))
 		snprintf(mend, sizeof(mend),
-			 "rdmablk target host remove %.63s    # then 'host add' with a new expires",
-			 name);
+			 "rdmablk target host remove %s    # then 'host add' with a new expires",
+			 shown_name(name));
 	else
 		snprintf(mend, sizeof(mend),
-			 "rdmablk target reload    # after a new expires in [host %.63s]", name);
+			 "rdmablk target reload    # after a new expires in [host %s]",
+			 shown_name(name));
 	if (expired)
 		exam_found(d, EXAM_WARNING, mend,
 			   "host %.63s: its keys have expired on %.16s: it cannot log in",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Texts of others on a terminal, which obeys control characters: those of users of this host, of
- * the daemon, and of peers.
+ * Texts of others on a terminal, which obeys control characters, and in commands for a shell: those
+ * of users of this host, of the daemon, and of peers.
  */
 #include <ctype.h>
 #include <string.h>
@@ -38,6 +38,17 @@ bool shown_control(const char *text, const char *but)
 const char *shown_text(const char *text)
 {
 	return shown_control(text, "") ? "(a text with control characters)" : text;
+}
+
+/**
+ * shown_name() - the name of an export or host in a command that root may copy
+ * @name: name, as the daemon says it
+ *
+ * Returns @name; or "NAME" if no such name is valid, because a shell could act on it.
+ */
+const char *shown_name(const char *name)
+{
+	return value_name_ok(name, RDMABLK_NAME_LEN) ? name : "NAME";
 }
 
 /**

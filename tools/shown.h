@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 bool shown_control(const char *text, const char *but);
+const char *shown_name(const char *name);
 const char *shown_text(const char *text);
 void shown_clean(char *text);
 
