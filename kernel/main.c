@@ -114,17 +114,20 @@ static void rdmablk_login_work(struct work_struct *work)
 /*
  * Gives a session the key that has the name of the address, else the key "default". Without
  * both, the session logs in without a key, and any machine that answers at the address can be
- * its target; with require_key that is an error.
+ * its target; with require_key that is an error. A key that has expired is like one that was
+ * never loaded, because the kernel soon removes it from all keyrings.
  */
 static int rdmablk_init_key(struct rdmablk_session *s, const char *addr)
 {
-	const char *const names[] = { addr, "default" };
+	char of_addr[RDMABLK_ADDR_LEN];
+	const char *const names[] = { of_addr, "default" };
 	const char *why;
 	struct key *key;
 	int i, ret;
 
+	rdmablk_param_addr_key(addr, of_addr);
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		/* The name of a key has no colon, so an IPv6 address cannot be one. */
+		/* The interface in a link-local address may have any character. */
 		if (rdmablk_param_check_key(names[i], &why))
 			continue;
 		key = rdmablk_keys_find(names[i]);

@@ -74,6 +74,21 @@ int rdmablk_param_check_key(const char *name, const char **why)
 	return 0;
 }
 
+/**
+ * rdmablk_param_addr_key() - the name of the key that connect= takes for an address
+ * @addr: address as text, without brackets
+ * @name: result, RDMABLK_ADDR_LEN bytes: @addr with '_' in the place of ':' and '%', which the
+ *	name of a key cannot have
+ */
+void rdmablk_param_addr_key(const char *addr, char *name)
+{
+	size_t i;
+
+	for (i = 0; addr[i]; i++)
+		name[i] = addr[i] == ':' || addr[i] == '%' ? '_' : addr[i];
+	name[i] = '\0';
+}
+
 static int rdmablk_param_port(const char *text, size_t len, u16 *port, const char **why)
 {
 	unsigned int value = 0;

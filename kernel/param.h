@@ -27,5 +27,6 @@ int rdmablk_param_next(const char **cursor, struct rdmablk_param_spec *spec,
 		       const char **why);
 int rdmablk_param_check_name(const char *name, const char **why);
 int rdmablk_param_check_key(const char *name, const char **why);
+void rdmablk_param_addr_key(const char *addr, char *name);
 
 #endif /* RDMABLK_PARAM_H */

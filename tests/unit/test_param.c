@@ -284,6 +284,32 @@ static void test_names_of_keys(void **state)
 	}
 }
 
+static void test_keys_of_addresses(void **state)
+{
+	static const char *const pairs[][2] = {
+		{ "10.0.0.1", "10.0.0.1" },
+		{ "fd00::2", "fd00__2" },
+		{ "::1", "__1" },
+		{ "fe80::1%eth0.7", "fe80__1_eth0.7" },
+		{ "fe80::1%a+b", "fe80__1_a+b" },
+	};
+	char name[RDMABLK_ADDR_LEN], longest[RDMABLK_ADDR_LEN];
+	const char *why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		rdmablk_param_addr_key(pairs[i][0], name);
+		assert_string_equal(name, pairs[i][1]);
+		assert_int_equal(rdmablk_param_check_key(name, &why),
+				 strchr(name, '+') ? -EINVAL : 0);
+	}
+	memset(longest, ':', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	rdmablk_param_addr_key(longest, name);
+	assert_int_equal(strlen(name), RDMABLK_ADDR_LEN - 1);
+	assert_int_equal(rdmablk_param_check_key(name, &why), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_names_of_keys),
+		cmocka_unit_test(test_keys_of_addresses),
 	};
 
 	return cmocka_run_group_tests_name("param", tests, NULL, NULL);

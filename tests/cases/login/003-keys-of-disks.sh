@@ -38,17 +38,20 @@ serve_hosts() {
 	make_key web2 web2
 	make_key web1 again
 	make_key "$TARGET_ADDR" address
+	make_key "${TARGET_ADDR6//:/_}" address6
 	make_key default default
 	{
 		echo "[target]"
 		echo "listen = $TARGET_ADDR"
+		echo "listen = [$TARGET_ADDR6]"
 		host web web1 web2
 		host again again
 		host boot address default
+		host boot6 address6
 		echo "[export disk0]"
 		echo "type = memory"
 		echo "size = 16M"
-		echo "allow = web, again, boot"
+		echo "allow = web, again, boot, boot6"
 	} >/run/rdmablkd.conf
 	start_target --config /run/rdmablkd.conf
 }
@@ -263,6 +266,17 @@ disconnect
 load_key web1
 in_ring web1 || fail "'key load' does not find the keyring of the module"
 unload_module
+load_key address6
+load_module connect="[$TARGET_ADDR6]/disk0"
+has_key "${TARGET_ADDR6//:/_}"
+unload_module
+# A key that has expired counts as missing.
+"$RDMABLK" key unload default
+"$RDMABLK" key load --expires 1s /run/address6.key >/dev/null
+wait_until 60 expired "${TARGET_ADDR6//:/_}" || fail "the key does not expire: $(</proc/keys)"
+run_expect 1 'not available' insmod "$MODULE" connect="[$TARGET_ADDR6]/disk0" require_key=1
+dmesg_has "$TARGET_ADDR6.*connect failed: neither a key for this address nor the key default" ||
+	fail "no text: $(dmesg | tail)"
 keyctl add logon "rdmablk:$TARGET_ADDR" short @u >/dev/null
 run_expect 1 'Invalid' insmod "$MODULE" connect="$WHERE"
 dmesg_has 'connect failed: the key does not have 32 bytes' || fail "no text: $(dmesg | tail)"
