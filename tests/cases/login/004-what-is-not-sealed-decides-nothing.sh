@@ -11,6 +11,8 @@
 # reconnect, and no more. A login fails if a bit of a message has changed on the way, in either
 # direction. This case samples the bits; unit tests have all of them.
 #
+# kernels: 6.12
+# long-kernels: 6.1 newest
 # timeout: 900
 # in-turn: yes
 

@@ -8,6 +8,7 @@
 #
 # net: two
 # kernels: 6.12
+# long-kernels: 6.1 newest
 
 # shellcheck source=tests/cases/control/lib.sh
 source "$RDMABLK_TOP/tests/cases/control/lib.sh"
