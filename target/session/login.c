@@ -73,23 +73,19 @@ static unsigned int challenge(struct session *s, const void *hello, const uint8_
 }
 
 /*
- * Version 2. An initiator whose key this target does not know, or whose address the key is not
- * for, gets a CHALLENGE as any other does, by the same work: a throw-away key takes the place
- * of K.
+ * Version 2. The key is looked for with PROOF, so CHALLENGE does not tell whether this target
+ * knows it.
  */
 static unsigned int challenge2(struct session *s, const void *hello, size_t len,
 			       const uint8_t *nonce)
 {
-	const struct host *h = host_find(s->hello.key_id, session_peer(s));
 	struct rdmablk_challenge2 msg;
 	struct keying *p = &s->keying;
 
+	memcpy(&s->login.hello, hello, sizeof(s->login.hello));
 	memcpy(s->proof.key_id, s->hello.key_id, sizeof(s->proof.key_id));
 	wire_pack_challenge2(&msg, &s->hello, s->id, nonce, s->cfg->target_id);
 	if (keying_hello(p, s->conn->qpn, s->conn->pair->qp_num, hello, len) ||
-	    host_prk0(h, s->hello.key_id, p->prk0) ||
-	    (s->hello.flags & RDMABLK_HELLO_RESUME &&
-	     keying_expect_resume(p, ((const struct rdmablk_hello2 *)hello)->hello.nonce)) ||
 	    keying_generate(p, s->hello.point, msg.point) ||
 	    keying_challenge(p, &msg, sizeof(msg)))
 		return RDMABLK_R_INTERNAL;
@@ -121,17 +117,9 @@ static void log_refusal(const struct session *s, const uint8_t *key_id)
 	log_peer(session_peer(s), LOG_WARNING, "%s: refused: %s", session_text(s), why);
 }
 
-/*
- * Finds the host of the proven key. If the key has gone since HELLO, the reason is AUTH_KEY and
- * not AUTH_FAILED: the refusal is not for good, because the host may get another key.
- */
-static unsigned int identify(struct session *s, const struct host **host)
+/* Whether the proven key is good for the host id in HELLO. */
+static unsigned int identify(struct session *s, const struct host *h)
 {
-	const struct host *h = host_find(s->proof.key_id, session_peer(s));
-
-	*host = h;
-	if (!h)
-		return RDMABLK_R_AUTH_KEY;
 	snprintf(s->proof.name, sizeof(s->proof.name), "%s", host_name(h));
 	if (host_is(h, s->hello.host_id))
 		return RDMABLK_OK;
@@ -141,18 +129,29 @@ static unsigned int identify(struct session *s, const struct host **host)
 	return RDMABLK_R_AUTH_FAILED;
 }
 
+/*
+ * A key that this target does not know, that is not for this address or that has ended fails
+ * like a wrong MAC, and takes as long: a throw-away key takes the place of K.
+ */
 static unsigned int verify_proof2(struct session *s, const void *msg,
 				  const struct host **host)
 {
+	const struct host *h = host_find(s->proof.key_id, session_peer(s));
 	const struct rdmablk_proof *proof = msg;
 	struct rdmablk_keysched_keys keys;
-	int ret = keying_verify(&s->keying, proof->mac, &keys);
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN];
+	int ret = host_prk0(h, s->proof.key_id, prk0) ?:
+		  keying_verify(&s->keying, prk0, proof->mac, &keys);
 
+	if (!ret && s->hello.flags & RDMABLK_HELLO_RESUME)
+		ret = keying_expect_resume(&s->keying, prk0, s->login.hello.nonce);
+	mac_wipe(prk0, sizeof(prk0));
 	ret = ret ?: ctrl_seal(&s->ctrl, &keys);
 	mac_wipe(&keys, sizeof(keys));
 	if (ret == -EACCES)
 		log_refusal(s, s->proof.key_id);
-	return keying_reason(ret) ?: identify(s, host);
+	*host = h;
+	return keying_reason(ret) ?: identify(s, h);
 }
 
 static unsigned int verify_proof(struct session *s, const void *msg)

@@ -153,20 +153,17 @@ unsigned int session_reauth_begin(struct session *s, const void *msg, size_t len
 	uint8_t nonce[RDMABLK_NONCE_LEN];
 	struct keying *k = &s->rekeying;
 	struct rdmablk_reauth reauth;
-	const struct host *h;
 
 	(void)len;
 	if (under_way(s))
 		return RDMABLK_R_STATE;
 	memcpy(&reauth, msg, sizeof(reauth));
-	h = host_of(s, reauth.key_id);
-	if (!h)
+	if (!host_of(s, reauth.key_id))
 		return RDMABLK_R_AUTH_KEY;
 	if (mac_random(nonce, sizeof(nonce)))
 		return RDMABLK_R_INTERNAL;
 	wire_pack_reauth_challenge(&challenge, nonce);
 	if (keying_reauth(k, &s->keying, &reauth) ||
-	    host_prk0(h, reauth.key_id, k->prk0) ||
 	    keying_generate(k, reauth.point, challenge.point) ||
 	    keying_challenge(k, &challenge, sizeof(challenge)))
 		return RDMABLK_R_INTERNAL;
@@ -199,17 +196,21 @@ unsigned int session_reauth_prove(struct session *s, const void *msg, size_t len
 {
 	const struct rdmablk_reauth_proof *proof = msg;
 	struct rdmablk_keysched_keys keys;
+	uint8_t prk0[RDMABLK_KEYSCHED_LEN];
 	struct rdmablk_reauth_done done;
+	const struct host *h;
 	int ret;
 
 	(void)len;
 	if (!under_way(s))
 		return RDMABLK_R_STATE;
-	ret = keying_verify(&s->rekeying, proof->mac, &keys);
-	if (!ret && host_of(s, s->rekeying_id))
-		ret = ctrl_rekey(&s->ctrl, &keys);
-	else if (!ret)
-		ret = KEYING_NO_KEY;
+	h = host_of(s, s->rekeying_id);
+	if (!h)
+		return RDMABLK_R_AUTH_KEY;
+	ret = host_prk0(h, s->rekeying_id, prk0) ?:
+	      keying_verify(&s->rekeying, prk0, proof->mac, &keys) ?:
+	      ctrl_rekey(&s->ctrl, &keys);
+	mac_wipe(prk0, sizeof(prk0));
 	mac_wipe(&keys, sizeof(keys));
 	if (ret)
 		return keying_reason(ret);

@@ -56,7 +56,7 @@ int keying_generate(struct keying *k, const uint8_t *peer, uint8_t *public)
 
 /**
  * keying_challenge - CHALLENGE is complete
- * @k: with @prk0
+ * @k: after keying_generate()
  * @challenge: as sent
  * @len: bytes of @challenge
  *
@@ -69,14 +69,15 @@ int keying_challenge(struct keying *k, const void *challenge, size_t len)
 
 /**
  * keying_expect_resume - HELLO has a resume MAC
- * @k: with @prk0
+ * @k: verified
+ * @prk0: from K, secret
  * @nonce: HELLO's
  *
  * Return: 0 or -errno of libcrypto.
  */
-int keying_expect_resume(struct keying *k, const uint8_t *nonce)
+int keying_expect_resume(struct keying *k, const uint8_t *prk0, const uint8_t *nonce)
 {
-	return rdmablk_keysched_resume_key(schedule, k->prk0, nonce, k->resume);
+	return rdmablk_keysched_resume_key(schedule, prk0, nonce, k->resume);
 }
 
 /**
@@ -96,12 +97,13 @@ bool keying_resumes(struct keying *k, const uint8_t *uuid, const uint8_t *mac)
 }
 
 /* What follows the MAC, which the transcript takes in last */
-static int derive(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
+static int derive(struct keying *k, const uint8_t *prk0, const uint8_t *mac,
+		  struct rdmablk_keysched_keys *keys)
 {
 	uint8_t z[RDMABLK_KEYSCHED_LEN], prk1[RDMABLK_KEYSCHED_LEN];
 	int ret = crypto_agree(&k->pair, k->peer, z);
 
-	ret = ret ?: rdmablk_keysched_prk1(schedule, k->prk0, k->th, z, prk1);
+	ret = ret ?: rdmablk_keysched_prk1(schedule, prk0, k->th, z, prk1);
 	ret = ret ?: rdmablk_keysched_th2(schedule, k->th, mac, k->th);
 	ret = ret ?: rdmablk_keysched_keys(schedule, prk1, k->th, keys);
 	mac_wipe(z, sizeof(z));
@@ -112,6 +114,7 @@ static int derive(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_
 /**
  * keying_verify - whether the initiator knows K
  * @k: after CHALLENGE; gets @join if the initiator does
+ * @prk0: from K, secret
  * @mac: MAC of PROOF
  * @keys: result, keys of the epoch that begins, secret; the caller wipes them in any case
  *
@@ -120,13 +123,13 @@ static int derive(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_
  * Return: 0; -EACCES: no; -EBADMSG: yes, but its public key is not one; or -errno of
  * libcrypto.
  */
-int keying_verify(struct keying *k, const uint8_t *mac, struct rdmablk_keysched_keys *keys)
+int keying_verify(struct keying *k, const uint8_t *prk0, const uint8_t *mac,
+		  struct rdmablk_keysched_keys *keys)
 {
-	int ret = rdmablk_keysched_check_proof(schedule, k->prk0, k->th, mac);
+	int ret = rdmablk_keysched_check_proof(schedule, prk0, k->th, mac);
 
-	ret = ret ?: derive(k, mac, keys);
+	ret = ret ?: derive(k, prk0, mac, keys);
 	crypto_forget(&k->pair);
-	mac_wipe(k->prk0, sizeof(k->prk0));
 	mac_wipe(k->peer, sizeof(k->peer));
 	if (!ret)
 		memcpy(k->join, keys->join, sizeof(k->join));
@@ -147,7 +150,7 @@ void keying_turn(struct keying *k, struct keying *next)
 
 /**
  * keying_reason - reason of the session's end for an error
- * @ret: of keying_verify(), ctrl_seal() or ctrl_rekey(); or KEYING_NO_KEY
+ * @ret: of keying_verify(), ctrl_seal() or ctrl_rekey()
  *
  * Return: RDMABLK_OK or why the session must end.
  */
@@ -158,8 +161,6 @@ unsigned int keying_reason(int ret)
 		return RDMABLK_OK;
 	case -EACCES:
 		return RDMABLK_R_AUTH_FAILED;
-	case KEYING_NO_KEY:
-		return RDMABLK_R_AUTH_KEY;
 	case -EBADMSG:
 		return RDMABLK_R_MALFORMED;
 	case -EBUSY:

@@ -67,8 +67,7 @@ struct frame {
  * @owner: of a data queue: the control connection
  * @key: the key that the initiator uses
  * @relayed: of a data queue: the request is signed for another queue pair
- * @hello: HELLO as it has arrived; @asked: whether it has; @known: its key; @force: whether that
- *	key was in force
+ * @hello: HELLO as it has arrived; @asked: whether it has; @known: its key
  * @pair: ephemeral key
  * @th: transcript
  * @right: a right PROOF has arrived
@@ -104,7 +103,7 @@ struct peer {
 	struct rdmablk_challenge2 challenge;
 	uint8_t th[RDMABLK_KEYSCHED_LEN];
 	struct rdmablk_keysched_keys keys;
-	bool asked, challenged, force, right, secrets;
+	bool asked, challenged, right, secrets;
 	bool visits, borrows, lent;
 	uint32_t wanted;
 	unsigned int known, rights;
@@ -322,7 +321,6 @@ static void hello_arrives(struct peer *p, const struct session *s, const struct 
 	if (no_keys)
 		return;
 	p->known = key_named(p->hello.key_id);
-	p->force = is_in_force(p->known, p->address);
 	CHECK(!rdmablk_keysched_th0(schedule, p->qpn, s->conn->pair->qp_num, f->bytes, f->len,
 				    p->th));
 }
@@ -354,8 +352,9 @@ static void proof_arrives(struct peer *p, const struct session *s, const struct 
 		return;
 	}
 	expect_proof(p, mac);
-	p->right = p->force && !f->relayed && !memcmp(mac, proof->mac, sizeof(mac));
-	if (is_in_force(p->known, p->address))
+	p->right = is_in_force(p->known, p->address) && !f->relayed &&
+		   !memcmp(mac, proof->mac, sizeof(mac));
+	if (p->right)
 		p->rights = rights_of(p->known, &p->hello);
 	p->visits = p->right && is_visit(p);
 	if (!p->right)
@@ -925,7 +924,7 @@ static void check_session(const struct session *s)
 		CHECK(!p->visits);
 		CHECK(p->right && p->rights & ALLOW_READ && s->ctrl.sealed == !no_keys);
 		CHECK(!s->lease.writer || may_write(p));
-		CHECK(is_zero(s->keying.prk0, sizeof(s->keying.prk0)) && !s->keying.pair.pkey);
+		CHECK(!s->keying.pair.pkey);
 	}
 	CHECK(s->joined == p->joins);
 	CHECK(s->state != SESSION_LIVE || s->joined == s->nr_data);

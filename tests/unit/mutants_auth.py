@@ -51,7 +51,7 @@ MUTANTS = [
      "\tif (s->version == RDMABLK_VERSION_PROVEN)\n\t\treturn keying_resumes(",
      "\tif (s->version > RDMABLK_VERSION_PROVEN)\n\t\treturn keying_resumes("),
     ("a name of an export is good for two logins", TEST, LOGIN,
-     "hello)->hello.nonce)) ||\n", "hello)->hello.host_id)) ||\n"),
+     "prk0, s->login.hello.nonce);\n", "prk0, s->login.hello.host_id);\n"),
     ("the key of a name stays", TEST, KEYING,
      "\tmac_wipe(k->resume, sizeof(k->resume));\n", ""),
     ("any suite will do", TEST, WIRE,
@@ -81,21 +81,21 @@ MUTANTS = [
      "\tev->qpn = param->qp_num;\n", ""),
     ("an unknown key is said to be", TEST, LOGIN,
      "\twire_pack_challenge2(&msg, &s->hello, s->id, nonce, s->cfg->target_id);\n",
-     "\tif (!h)\n\t\treturn RDMABLK_R_AUTH_FAILED;\n"
+     "\tif (!host_find(s->hello.key_id, session_peer(s)))\n\t\treturn RDMABLK_R_AUTH_FAILED;\n"
      "\twire_pack_challenge2(&msg, &s->hello, s->id, nonce, s->cfg->target_id);\n"),
     ("ECDH comes before the MAC", TEST, KEYING,
-     "\tint ret = rdmablk_keysched_check_proof(schedule, k->prk0, k->th, mac);\n\n"
-     "\tret = ret ?: derive(k, mac, keys);\n",
+     "\tint ret = rdmablk_keysched_check_proof(schedule, prk0, k->th, mac);\n\n"
+     "\tret = ret ?: derive(k, prk0, mac, keys);\n",
      "\tuint8_t z[RDMABLK_KEYSCHED_LEN];\n"
      "\tint ret = crypto_agree(&k->pair, k->peer, z) ?:\n"
-     "\t\t  rdmablk_keysched_check_proof(schedule, k->prk0, k->th, mac);\n\n"
-     "\tret = ret ?: derive(k, mac, keys);\n"),
+     "\t\t  rdmablk_keysched_check_proof(schedule, prk0, k->th, mac);\n\n"
+     "\tret = ret ?: derive(k, prk0, mac, keys);\n"),
     ("PROOF is not checked", TEST, KEYING,
-     "\tint ret = rdmablk_keysched_check_proof(schedule, k->prk0, k->th, mac);\n",
+     "\tint ret = rdmablk_keysched_check_proof(schedule, prk0, k->th, mac);\n",
      "\tint ret = 0;\n"),
     ("a key that ends during the login does not", TEST, LOGIN,
-     "\tif (!h)\n\t\treturn RDMABLK_R_AUTH_KEY;\n\tsnprintf",
-     "\tif (!h)\n\t\treturn RDMABLK_OK;\n\tsnprintf"),
+     "\tconst struct host *h = host_find(s->proof.key_id, session_peer(s));\n",
+     "\tconst struct host *h = host_find(s->proof.key_id, session_peer(s)) ?: host_by_name(\"home\");\n"),
     ("a host is not asked for its id", TEST, LOGIN,
      "\tif (host_is(h, s->hello.host_id))\n", "\tif (h)\n"),
     ("the host of a session is not known", TEST, LOGIN,
@@ -168,10 +168,15 @@ MUTANTS = [
      "\treturn conn_accept(conn, &data, sizeof(data));\n",
      "\treturn conn_accept(conn, &data, sizeof(data.accept));\n"),
     # --- secrets
-    ("K's successor outlives PROOF", TEST, KEYING,
-     "\tmac_wipe(k->prk0, sizeof(k->prk0));\n", ""),
+    ("a session keeps what is as good as the key", TEST, LOGIN,
+     "\tmac_wipe(prk0, sizeof(prk0));\n", "\tmemcpy(s->keying.peer, prk0, sizeof(prk0));\n"),
     ("the private key outlives PROOF", TEST, KEYING,
-     "\tcrypto_forget(&k->pair);\n\tmac_wipe(k->prk0", "\tmac_wipe(k->prk0"),
+     "\tcrypto_forget(&k->pair);\n\tmac_wipe(k->peer", "\tmac_wipe(k->peer"),
+    ("no login resumes its export", TEST, LOGIN,
+     "\tif (!ret && s->hello.flags & RDMABLK_HELLO_RESUME)\n", "\tif (ret)\n"),
+    ("HELLO of version 2 is forgotten", TEST, LOGIN,
+     "\tmemcpy(&s->login.hello, hello, sizeof(s->login.hello));\n"
+     "\tmemcpy(s->proof.key_id", "\tmemcpy(s->proof.key_id"),
     ("keys outlive their session", TEST, SESSION, "\tkeying_forget(&s->keying);\n", ""),
     ("ciphers outlive their session", TEST, SESSION, "\tctrl_forget(&s->ctrl);\n", ""),
     # --- reauthentication
@@ -185,7 +190,7 @@ MUTANTS = [
      "\treturn host_find_again(&s->proof, key_id, session_peer(s), s->hello.host_id);\n",
      "\treturn host_find(key_id, session_peer(s));\n"),
     ("a key that ends after REAUTH does not", AGAIN, KEY,
-     "\tif (!ret && host_of(s, s->rekeying_id))\n", "\tif (!ret)\n"),
+     "\th = host_of(s, s->rekeying_id);\n", "\th = host_by_name(s->proof.name);\n"),
     ("a reauthentication does not follow its login", AGAIN, KEYING,
      "rdmablk_keysched_reauth(schedule, old->th, reauth,",
      "rdmablk_keysched_reauth(schedule, old->join, reauth,"),
