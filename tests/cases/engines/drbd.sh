@@ -35,7 +35,8 @@ machine_up() {
 }
 
 machine_again() {
-	drbdadm up ha
+	follow 'after each boot'
+	expect_drbd role 'Secondary/.*'
 }
 
 # promoted: makes this machine primary. DRBD believes for some seconds that the other machine is
@@ -58,7 +59,9 @@ give_up() {
 pair_up() {
 	pair_begin
 	ask follow "'once, as root'"
+	ask follow "'after each boot'"
 	follow 'once, as root'
+	follow 'after each boot'
 	ask follow "'On \`\`one\`\`, once'"
 	copied
 	follow 'On the host'
