@@ -77,7 +77,7 @@ machine_up() {
 }
 
 machine_again() {
-	follow 'The daemon must not start at boot'
+	follow 'after each boot'
 }
 
 # three_up: makes machine three. Machine one reaches it through machine two, by proxy ARP
@@ -197,7 +197,9 @@ volume_up() {
 	ask :
 	ask follow "'On \`\`one\`\`, once'"
 	ask follow "'The daemon must not start at boot'"
+	ask follow "'after each boot'"
 	follow 'The daemon must not start at boot'
+	follow 'after each boot'
 	ask follow "'Then, on \`\`one\`\`, once'"
 	wait_until $PATIENCE connects || fail "no disk"
 	expect 'write through' "$(<$QUEUE/write_cache)" "the cache of the disk"
