@@ -17,9 +17,9 @@
 #	ask WORD...		machine one does it
 #	pair_over HOW BEGAN	the disk is back after a takeover
 #	daemon_write ANSWER	a block is written as by the stopped daemon
-#	killed_on_one		the daemon there is killed while the disk writes, and machine two takes
+#	killed_on_one		the daemon there is killed with a write under way, and machine two takes
 #				over
-#	killed_on_two		the same the other way round, with a write under way
+#	killed_on_two		the same the other way round
 #	powered_off		machine one loses its power while it serves, and boots
 #	pair_down		the disk is disconnected, and machine one, which serves, ends
 
@@ -223,10 +223,20 @@ back() {
 	expect_back $((++TAKEOVERS))
 }
 
+# stop_writing: stops machine one's daemon, and lets it go on if no write is under way. A write that
+# is under way when an order is sent may be answered before machine one carries the order out; a
+# stopped daemon answers no write.
+stop_writing() {
+	ask stop_daemon
+	writing && return
+	ask 'kill -CONT "$TARGET_PID"'
+	return 1
+}
+
 killed_on_one() {
 	local began
 
-	wait_until "$PATIENCE" writing || fail "no write is under way"
+	wait_until "$PATIENCE" stop_writing || fail "no write is under way"
 	began=$(now)
 	ask kill_daemon
 	ask give_up
