@@ -42,11 +42,11 @@ chown() {
 
 systemctl() {
 	case $* in
-	'stop rdmablkd')
+	'disable --now rdmablkd')
 		stop_target
 		expect 0 "$TARGET_STATUS" "the daemon's exit status"
 		;;
-	'start rdmablkd')
+	'enable --now rdmablkd')
 		# The same paths on another machine are others here.
 		((++MACHINE))
 		sed -i "s,/srv/[12]/,/srv/$MACHINE/,; s,target[12],target$MACHINE," \
