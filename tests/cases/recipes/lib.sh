@@ -66,10 +66,12 @@ recipe_end() {
 # --- the machines ---------------------------------------------------------------------
 
 # machines N [MIB [TYPE]]: adds addresses for targets 3 to N, because the network has two, and
-# makes one file system on a RAM disk for the files of all targets
+# makes one file system on a RAM disk for the files of all targets. Files can belong to the
+# daemon's user, although the daemons run as root here
 machines() {
 	local n
 
+	systemd-sysusers "$RDMABLK_TOP/target/systemd/rdmablkd.sysusers"
 	# shellcheck disable=SC2034 # of store/lib.sh
 	DISK=/srv
 	if (($# > 1)); then
