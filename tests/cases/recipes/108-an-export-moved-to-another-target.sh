@@ -55,9 +55,10 @@ wait_until "$PATIENCE" move_over || fail "the move hangs: $(</tmp/move)"
 wait $MOVE || fail "the move: $(</tmp/move)"
 [[ ! -e $DEV ]] || fail "the old disk is there still"
 on 1
+follow 'On the old target'
+[[ ! -e /srv/1/disk0 ]] || fail "the old file is there still"
 stop_target
 expect 0 "$TARGET_STATUS" "the daemon's exit status"
-rm /srv/1/disk0
 durable_progress
 durable_stop
 expect "$kept" "$(sum_of /data/kept)" "the sum of the files"
