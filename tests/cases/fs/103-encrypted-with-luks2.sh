@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# dm-crypt on the disk, as in recipes/encrypt.rst: LUKS2 with sectors of 4096 bytes, and ext4 on
-# it. FLUSHes, writes with FUA and discards reach the target's file. A file system in use
-# survives an outage and grows with the file. The file has none of the data in clear, and a
-# wrong key opens nothing.
+# dm-crypt on the disk, by the commands of Documentation/recipes/encrypt.rst: LUKS2 with sectors
+# of 4096 bytes, and ext4 on it. FLUSHes, writes with FUA and discards reach the target's file. A
+# file system in use survives an outage and grows with the file. The file has none of the data in
+# clear, and a wrong key opens nothing.
 #
 # mem: 1024
 # kernels: 6.12
@@ -12,12 +12,11 @@
 
 # shellcheck source=tests/cases/store/lib.sh
 source "$RDMABLK_TOP/tests/cases/store/lib.sh"
+# shellcheck source=tests/cases/fs/luks.sh
+source "$RDMABLK_TOP/tests/cases/fs/luks.sh"
 require cryptsetup mkfs.ext4 resize2fs jq
 
-# udev does not run here, so only the kernel makes device nodes.
-export DM_DISABLE_UDEV=1
 TEXT=rdmablk-plain-text-
-PLAIN=/dev/mapper/secret
 FILE=$DISK/file MNT=/media/secret
 
 serve_it() {
@@ -47,14 +46,8 @@ more_fua() {
 	((found >= $1)) || fail "$found WRITEs with FUA, not $1: $(tail -n 20 $TRACING/trace)"
 }
 
-# The recipe's options; deriving the key is made cheap, because the processor is emulated.
-format() {
-	cryptsetup luksFormat --batch-mode --type luks2 --sector-size 4096 \
-		--pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/key $DEV
-}
-
 unlock() {
-	cryptsetup open --type luks2 --allow-discards --key-file "${1:-/tmp/key}" $DEV secret
+	command cryptsetup open --type luks2 --allow-discards --key-file "${1:-/tmp/key}" $DEV secret
 }
 
 write_text() {
@@ -74,11 +67,12 @@ load_module
 connect
 random_file 64 /tmp/key
 random_file 64 /tmp/wrong
-format
+luks 'no data in clear'
+expect ext4 "$(blkid -p -o value -s TYPE $PLAIN)" "the file system"
+cryptsetup close secret
 run_expect 2 'No key available' unlock /tmp/wrong
 unlock
 expect 4096 "$(blockdev --getss $PLAIN)" "the sector"
-mkfs.ext4 -q $PLAIN
 mkdir -p $MNT
 mount -o discard $PLAIN $MNT
 cp -r /usr/include/linux $MNT
