@@ -120,6 +120,8 @@ static void log_refusal(const struct session *s, const uint8_t *key_id)
 /* Whether the proven key is good for the host id in HELLO. */
 static unsigned int identify(struct session *s, const struct host *h)
 {
+	if (!h)		/* only if the MAC of a made-up key was guessed */
+		return RDMABLK_R_AUTH_FAILED;
 	snprintf(s->proof.name, sizeof(s->proof.name), "%s", host_name(h));
 	if (host_is(h, s->hello.host_id))
 		return RDMABLK_OK;

@@ -53,7 +53,7 @@ enum session_state {
 /**
  * struct session_login - data that only a login needs; zeroed when the session is live
  * @turn: in the list of sessions that wait until another of their address is registered
- * @hello: as received, version 1
+ * @hello: as received; of version 2 its first part
  * @challenge: as sent, version 1
  * @connected: when its control queue was ready for HELLO, ms; at first, @born
  * @slot: the session holds a login slot
