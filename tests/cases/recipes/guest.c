@@ -79,7 +79,7 @@ asm(".pushsection .text\n"
 static inline void out##suffix(uint16_t port, type value)			\
 {										\
 	asm volatile("out" #suffix " %" operand "0, %1"				\
-		     : : "a" (value), "Nd" (port) : "memory");			\
+		     : : "a" (value), "d" (port) : "memory");			\
 }										\
 										\
 static inline type in##suffix(uint16_t port)					\
@@ -87,7 +87,7 @@ static inline type in##suffix(uint16_t port)					\
 	type value;								\
 										\
 	asm volatile("in" #suffix " %1, %" operand "0"				\
-		     : "=a" (value) : "Nd" (port) : "memory");			\
+		     : "=a" (value) : "d" (port) : "memory");			\
 	return value;								\
 }
 
