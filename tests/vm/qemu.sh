@@ -61,7 +61,7 @@ write_job() {
 	echo "$RDMABLK_TOP/tests/vm/guest-init" >"$LOG/vm/init"
 	kernel_modules "$SERIES" >"$LOG/vm/modules"
 	[[ ! $HEADERS ]] || : >"$LOG/vm/headers"
-	# A script, a tree or a cache in /tmp is what somebody tries by hand, and stays in sight.
+	# The guest needs a script, tree or cache that is below the host's /tmp.
 	[[ " $PWD $RDMABLK_TOP $RDMABLK_CACHE ${COMMAND[*]}" == *' /tmp/'* ]] ||
 		: >"$LOG/vm/hide-tmp"
 }
