@@ -143,13 +143,17 @@ qemu_ports() {
 # init_on_alloc: Debian clears all allocated memory, which would hide code that forgets to. lpj:
 # many emulated processors would measure their speed one after the other, which takes minutes
 # and fails on a busy host; this value makes delays right at 2.5 GHz, and longer on a slower
-# host. The kernel puts unknown words into the environment of its first program.
+# host. watchdog_thresh, rcu_cpu_stall_timeout: stuck kernel code must show in the log, but a
+# processor for which a busy host has no time must not look stuck, also while it boots. A soft
+# lockup takes two minutes then, and a stall of RCU as long (300 s is RCU's largest limit).
+# The kernel puts unknown words into the environment of its first program.
 kernel_command_line() {
-	local speed=
+	local speed='' stall=$((120 * SLOWNESS))
 
 	((SMP <= 4)) || speed=lpj=10000000
 	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic log_buf_len=4M" \
 		"mitigations=off no_timer_check 8250.nr_uarts=1" \
+		"watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=$((stall < 300 ? stall : 300))" \
 		"init_on_alloc=0 dummy.numdummies=0${speed:+ $speed}" \
 		"NET=$NET MTU=$MTU ROLE=$1${CMDLINE:+ $CMDLINE}"
 }

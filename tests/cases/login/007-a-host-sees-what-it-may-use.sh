@@ -115,9 +115,15 @@ run_expect 3 'no such export; there are disk0, file0, m1, m2, m3, m4, m5, m6, m7
 # Completion of the export's name uses the key of the command line.
 # shellcheck source=tools/completion/rdmablk
 source "$RDMABLK_TOP/tools/completion/rdmablk"
+# A shell waits two seconds at most for completion. A slow guest needs longer.
+timeout() {
+	expect 2 "$1" "the seconds that completion may take"
+	"${@:2}" --timeout 60
+}
 # shellcheck disable=SC2034 # the function reads them
 COMP_WORDS=("$RDMABLK" connect --key web1 "$TARGET_ADDR/m") COMP_CWORD=4
 _rdmablk
+unset -f timeout
 expect 7 ${#COMPREPLY[@]} "how many names are completed: ${COMPREPLY[*]}"
 [[ ${COMPREPLY[0]} == "$TARGET_ADDR/m1" ]] || fail "completed: ${COMPREPLY[*]}"
 disconnect
