@@ -79,6 +79,10 @@ answer_keep() {
 
 # --- waiting --------------------------------------------------------------------
 
+# The longest wait for anything that must happen, in seconds: far more than it takes, also on a
+# slow emulated processor.
+PATIENCE=120
+
 # pause SECONDS: waits between two checks of a condition, never instead of a check
 pause() {
 	read -r -t "$1" -u "$guest_never" || :
@@ -177,7 +181,7 @@ leak_same() {
 
 # leak_check [SECONDS]: waits until the counts are as before, because teardown may take a while
 leak_check() {
-	wait_until "${1:-60}" leak_same && return
+	wait_until "${1:-$PATIENCE}" leak_same && return
 	diff <(echo "$guest_leak_before") <(leak_counts) >&2 || :
 	rdma resource show qp >&2 || :
 	rdma resource show cm_id >&2 || :

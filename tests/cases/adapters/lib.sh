@@ -9,7 +9,6 @@
 source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 
 ADAPTER=$RDMABLK_TOP/build/$KERNEL_SERIES/adapters/rdma_rxe.ko
-PATIENCE=60
 
 # adapter NAME=VALUE...: replaces the guest's RDMA device by Soft-RoCE with these limits
 adapter() {

@@ -21,7 +21,7 @@ label: gpt
 start=2048, size=32768, type=linux, name=first
 start=34816, size=49152, type=swap, name=second
 TABLE
-wait_until 10 test -b ${DEV}p1 -a -b ${DEV}p2 || fail "no partitions"
+wait_until "$PATIENCE" test -b ${DEV}p1 -a -b ${DEV}p2 || fail "no partitions"
 expect 32768 "$(blockdev --getsz ${DEV}p1)" "the size of the first"
 expect 49152 "$(blockdev --getsz ${DEV}p2)" "the size of the second"
 expect 259 $((0x$(stat -c %t ${DEV}p1))) "the major number of the first"
@@ -46,7 +46,7 @@ e2fsck -fn ${DEV}p1 >/tmp/fsck 2>&1 || { cat /tmp/fsck; fail "e2fsck"; }
 disconnect
 [[ ! -e ${DEV}p1 ]] || fail "a partition outlives its disk"
 connect
-wait_until 10 test -b ${DEV}p2 || fail "no partitions after the reconnect"
+wait_until "$PATIENCE" test -b ${DEV}p2 || fail "no partitions after the reconnect"
 mount -o ro ${DEV}p1 /mnt
 for file in "$RDMABLK_TOP"/kernel/*.c; do
 	cmp "$file" "/mnt/${file##*/}"
@@ -57,7 +57,7 @@ dd if=${DEV}p2 bs=1M iflag=direct status=none | cmp - /tmp/pattern
 # A new table takes the old one's place.
 parted -s $DEV mklabel msdos mkpart primary 1MiB 9MiB mkpart extended 9MiB 100% \
 	mkpart logical 10MiB 20MiB
-wait_until 10 test -b ${DEV}p5 || fail "no logical partition"
+wait_until "$PATIENCE" test -b ${DEV}p5 || fail "no logical partition"
 [[ ! -e ${DEV}p3 ]] || fail "too many partitions"
 expect 16384 "$(blockdev --getsz ${DEV}p1)" "the size of the primary"
 expect 20480 "$(blockdev --getsz ${DEV}p5)" "the size of the logical"

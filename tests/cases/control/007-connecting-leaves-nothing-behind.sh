@@ -13,7 +13,7 @@ source "$RDMABLK_TOP/tests/cases/control/lib.sh"
 start_target --insecure --listen "$TARGET_ADDR" --export disk0,memory,size=16M
 load_module
 leak_snapshot
-timeout 280 python3 "$CASES/control/leak.py" "$TARGET_ADDR" "$TARGET_PID" 50 ||
+python3 "$CASES/control/leak.py" "$TARGET_ADDR" "$TARGET_PID" 50 ||
 	fail "leak.py"
 leak_check
 expect 0 "$(</sys/module/rdmablk/refcnt)" "the module's use count"

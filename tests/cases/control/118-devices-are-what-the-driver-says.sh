@@ -51,7 +51,7 @@ ip link set "$netdev" mtu $((small + 120))
 follows() {
 	(($(value '.ports[0].active_mtu') == small))
 }
-wait_until 30 follows || fail "the MTU is $(value '.ports[0].active_mtu'), not $small"
+wait_until "$PATIENCE" follows || fail "the MTU is $(value '.ports[0].active_mtu'), not $small"
 
 mount -t tmpfs none /dev/infiniband
 run_expect 0 '^  limits +not known: .+' "$RDMABLK" devices

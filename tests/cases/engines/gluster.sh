@@ -136,7 +136,7 @@ locks() {
 
 # refused: a daemon on this machine cannot lock the file
 refused() {
-	run_expect failed 'another daemon or export has locked it' timeout 60 "$RDMABLKD" \
+	run_expect failed 'another daemon or export has locked it' timeout "$PATIENCE" "$RDMABLKD" \
 		--insecure --listen "$INITIATOR_ADDR" --export "disk0,file=$EXPORTED,block=4096"
 }
 

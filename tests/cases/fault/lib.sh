@@ -11,10 +11,6 @@ source "$RDMABLK_TOP/tests/cases/data/lib.sh"
 touch "$TARGET_LOG"
 cleanup_add cp "$TARGET_LOG" "/run/vm/rdmablkd.$ROLE"
 
-# The longest wait for anything that must happen, in seconds: far more than it takes, also on a
-# slow emulated processor.
-PATIENCE=120
-
 # The initiator notices a vanished target by the transport, or, when the transport is slow, by a
 # missing answer to a keep-alive.
 LOST='connection lost|session was silent for too long'

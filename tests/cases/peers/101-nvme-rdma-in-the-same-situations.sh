@@ -126,7 +126,7 @@ stale_write() {
 	store_is /tmp/new || fail "what was acknowledged is not there"
 	packets_wait "$held" || fail "the packets were not held for long enough"
 	wait_until "$PATIENCE" no_packets_wait || fail "packets are held for ever"
-	wait_until 30 store_is /tmp/old || fail "the old write has not landed"
+	wait_until "$PATIENCE" store_is /tmp/old || fail "the old write has not landed"
 	disk_is /tmp/old || fail "the disk has something else than its target"
 }
 

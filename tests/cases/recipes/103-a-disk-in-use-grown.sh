@@ -36,7 +36,7 @@ disk() {
 needs_module raid1 xfs dm-mod
 machines 2
 modprobe brd rd_nr=2 rd_size=$((448 * 1024))
-wait_until 10 test -b /dev/ram1 || fail "no /dev/ram1"
+wait_until "$PATIENCE" test -b /dev/ram1 || fail "no /dev/ram1"
 mkfs.ext4 -q /dev/ram0
 mount /dev/ram0 /srv
 vgcreate -q vg0 /dev/ram1

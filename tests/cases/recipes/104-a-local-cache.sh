@@ -48,7 +48,7 @@ file_has_all() {
 needs_module dm-cache dm-cache-smq dm-writecache
 machines 1
 modprobe brd rd_nr=2 rd_size=$((128 * 1024))
-wait_until 10 test -b /dev/ram1 || fail "no /dev/ram1"
+wait_until "$PATIENCE" test -b /dev/ram1 || fail "no /dev/ram1"
 mkfs.ext4 -q /dev/ram0
 mount /dev/ram0 /srv
 target_start 1

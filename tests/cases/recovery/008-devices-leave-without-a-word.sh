@@ -33,7 +33,7 @@ link_add rv1 v1 "$TARGET_ADDR"
 # protocol.
 program target_probe
 LISTEN=0.0.0.0 serve 16M
-run_expect 0 '^rejected' timeout 60 "$PROGRAM" --arg 0 --expect 1 "$TARGET_ADDR" disk0 cm
+run_expect 0 '^rejected' timeout "$PATIENCE" "$PROGRAM" --arg 0 --expect 1 "$TARGET_ADDR" disk0 cm
 expect_log 'connection from .*: refused:'
 link_delete rv1
 expect_log 'device rv1: closed'

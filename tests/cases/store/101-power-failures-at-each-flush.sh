@@ -45,7 +45,7 @@ log_writes() {
 	make_image "$1"
 	bytes=$(stat -c %s $IMAGE)
 	modprobe brd rd_nr=2 rd_size=$((bytes / 1024))
-	wait_until 10 test -b /dev/ram1 || fail "no /dev/ram1"
+	wait_until "$PATIENCE" test -b /dev/ram1 || fail "no /dev/ram1"
 	dd if=$IMAGE of=$RAM bs=64k conv=sparse oflag=direct status=none
 	cmp $IMAGE $RAM || fail "the disk is not the image"
 	dmsetup create logged --table "0 $((bytes / 512)) log-writes $RAM /dev/ram1"

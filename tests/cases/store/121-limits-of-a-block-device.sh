@@ -44,10 +44,10 @@ load_module
 modprobe sd_mod
 modprobe scsi_debug dev_size_mb=32 physblk_exp=4 opt_xferlen_exp=6 opt_blks=384 lbpu=1 \
 	unmap_granularity=32
-wait_until 10 scsi_disk || fail "no disk of scsi_debug"
+wait_until "$PATIENCE" scsi_disk || fail "no disk of scsi_debug"
 echo 1 >"/sys/block/$SCSI/queue/rotational"
 modprobe null_blk nr_devices=1 gb=1 bs=4096 max_sectors=64
-wait_until 10 test -b /dev/nullb0 || fail "no /dev/nullb0"
+wait_until "$PATIENCE" test -b /dev/nullb0 || fail "no /dev/nullb0"
 
 # The emulated device must have these limits, or the test would prove nothing.
 for limit in physical_block_size:8192 minimum_io_size:32768 optimal_io_size:196608; do

@@ -168,7 +168,7 @@ a_bad_sector_and_a_neighbour() {
 	echo 1 >$NULLB/power
 	printf '2048,%d\n,\n' $SECTORS | sfdisk -q --no-reread --no-tell-kernel /dev/fua
 	blockdev --rereadpt /dev/fua
-	wait_until 10 test -b /dev/fua2 || fail "no /dev/fua2"
+	wait_until "$PATIENCE" test -b /dev/fua2 || fail "no /dev/fua2"
 	expect 1 "$(</sys/block/fua/queue/fua)" "queue/fua"
 	CACHE=none
 	begin /dev/fua1,cache=none --export disk1,file=/dev/fua2,cache=none

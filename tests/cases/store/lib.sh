@@ -13,7 +13,7 @@ RAM=/dev/ram0 DISK=/mnt/target \
 # ram_disk SIZE: makes /dev/ram0 with SIZE MiB
 ram_disk() {
 	modprobe brd rd_nr=1 rd_size=$(($1 * 1024))
-	wait_until 10 test -b $RAM || fail "no $RAM"
+	wait_until "$PATIENCE" test -b $RAM || fail "no $RAM"
 }
 
 # file_system [TYPE]: makes one on the RAM disk and mounts it at $DISK; its files allow O_DIRECT

@@ -51,7 +51,7 @@ finished() {
 }
 
 start
-run_expect 0 '' timeout 60 "$PROGRAM" --expect 5 "$TARGET_ADDR" disk io
+run_expect 0 '' timeout "$PATIENCE" "$PROGRAM" --expect 5 "$TARGET_ADDR" disk io
 begin flushed --hold 600000 flush
 expect 33 "$(block 2)" "what was flushed"
 expect 00 "$(block 7)" "what was not said to be dirty"

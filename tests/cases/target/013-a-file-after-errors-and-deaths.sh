@@ -47,7 +47,7 @@ write_and_flush() {
 
 # flush_fails REASON: the FLUSH of a session fails with this reason
 flush_fails() {
-	run_expect 1 "FLUSH: $1 instead of 0" timeout 60 "$PROGRAM" --features 1 \
+	run_expect 1 "FLUSH: $1 instead of 0" timeout "$PATIENCE" "$PROGRAM" --features 1 \
 		"$TARGET_ADDR" disk flush
 }
 

@@ -38,7 +38,7 @@ start_target --insecure --listen "$TARGET_ADDR" --login-timeout $((3000 * SLOWNE
 load_module
 # On a slow machine the flood of a login may be too slow for its limit; then the login times
 # out.
-OUTPUT=$(timeout 60 "$PROGRAM" "$TARGET_ADDR" flooded0 limits-flood 2>&1) || :
+OUTPUT=$(timeout "$PATIENCE" "$PROGRAM" "$TARGET_ADDR" flooded0 limits-flood 2>&1) || :
 [[ $OUTPUT =~ closed\ (4|71)\  ]] || fail "the flood of a login is not ended: $OUTPUT"
 for i in "${floods[@]}"; do
 	flood "$i"

@@ -26,7 +26,7 @@ queue_pairs() {
 # logs_in STATUS [OPTION...]: another host logs in
 logs_in() {
 	program target_probe
-	run_expect "$1" '' timeout 60 "$PROGRAM" --host 2 "${@:2}" "$TARGET_ADDR" disk0 io
+	run_expect "$1" '' timeout "$PATIENCE" "$PROGRAM" --host 2 "${@:2}" "$TARGET_ADDR" disk0 io
 }
 
 export RDMABLK_REFUSE=$REFUSE

@@ -110,4 +110,4 @@ expect "$(jq -c 'select(.event == "login") | [.session_id, .queues, .steal]' /tm
 # No audit log, no daemon
 mkfifo $DIR/pipe
 run_expect 1 "cannot open the audit log $DIR/pipe: not a regular file" \
-	timeout 60 "$RDMABLKD" --config $CONFIG --audit $DIR/pipe
+	timeout "$PATIENCE" "$RDMABLKD" --config $CONFIG --audit $DIR/pipe

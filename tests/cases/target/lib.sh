@@ -43,7 +43,7 @@ probe() {
 
 	((want == 0)) || args=(--expect "$want" "${args[@]}")
 	program target_probe
-	run_expect 0 '' timeout 60 "$PROGRAM" "${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" \
+	run_expect 0 '' timeout "$PATIENCE" "$PROGRAM" "${args[@]:0:${#args[@]}-2}" "$TARGET_ADDR" \
 		"${args[@]: -2}"
 }
 PROBE_OPTIONS=()
