@@ -50,7 +50,8 @@ static struct store_writer writer_of(const struct lease *lease)
 /*
  * Whether a claim is that of the last writer. A disk that was connected without a key was
  * noted with the identity in HELLO. It may go on after its host has got a key, so both
- * identities count.
+ * identities count. A host that states the identity of another one gains nothing: its key has
+ * proven the right to write the export, and only its own caches are stale.
  */
 static bool is_writer(const struct store_writer *last, const struct lease *claim)
 {
