@@ -16,7 +16,7 @@
 #define NR_SENDS	((BUF_BYTES - SENDS_AT) / SEND_BYTES)
 
 struct probe p = { .host = 1, .boot = 1, .instance = 1, .generation = 1, .queues = 2,
-	.keep_alive = 1000, .hold = 2000, .port = RDMABLK_PORT,
+	.keep_alive = 5000, .hold = 2000, .port = RDMABLK_PORT,
 	.version = RDMABLK_VERSION_OPEN };
 
 static const uint8_t no_key[RDMABLK_MAC_LEN];

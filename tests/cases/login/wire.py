@@ -59,6 +59,7 @@ class Packet:
         bth = begin + 8
         self.opcode = frame[bth] if self.port == PORT else None
         self.qpn = int.from_bytes(frame[bth + 5:bth + 8], "big")
+        self.psn = int.from_bytes(frame[bth + 9:bth + 12], "big")
         pad = frame[bth + 1] >> 4 & 3
         # The last four bytes are a checksum.
         self.payload = frame[bth + 12:begin + length - 4 - pad]
@@ -72,15 +73,18 @@ class Packet:
 
 
 def packets(path):
-    """All packets of a capture, in order."""
+    """All packets of a capture, in order. The transport may have sent some of them again."""
     with open(path, "rb") as file:
         data = file.read()
     at = 0
+    seen = set()
     while at + 4 <= len(data):
         length = struct.unpack("<I", data[at:at + 4])[0]
         packet = Packet(data[at + 4:at + 4 + length])
         at += 4 + length
-        if packet.opcode is not None:
+        known = packet.to, packet.qpn, packet.psn, packet.opcode, packet.payload
+        if packet.opcode is not None and known not in seen:
+            seen.add(known)
             yield packet
 
 
