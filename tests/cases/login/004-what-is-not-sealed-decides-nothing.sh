@@ -149,6 +149,7 @@ reason="target's RDMA device has no room for more queues"
 wait_until "$PATIENCE" met_twice ||
 	fail "rejected queues: the last error is '$(attribute last_error)', not '$reason'"
 expect recovering "$(attribute state)" "the state after rejected queues"
+! dmesg_has 'no room for [0-9]+ queues; trying with' || fail "a reject has taken queues from the disk"
 stop_target KILL
 if [[ $LONG ]]; then
 	meets_flips flip-challenge 333 12
