@@ -62,11 +62,11 @@ expect 600 "$(attribute keep_alive_tmo)" "the keep-alive timeout"
 # free_of_cost: whether a thousand requests have cost the daemon nothing. Sets $before and $after
 # to what it had used
 free_of_cost() {
-	local done_before done_after beats
+	local done_before done_after alive
 
 	wait_until "$PATIENCE" settled || fail "the daemon is never idle: $(costs)"
 	before=$(costs)
-	beats="$(keepalives 0) $(keepalives 1)"
+	alive="$(keepalives 0) $(keepalives 1)"
 	done_before=$(($(completed 0) + $(completed 1)))
 	run_fio --direct=1 --thread --ioengine=libaio --iodepth=16 --rw=randrw --norandommap \
 		--bssplit=512/25:4k/50:64k/25 --number_ios=500 --size=16M --io_size=1G \
@@ -75,7 +75,7 @@ free_of_cost() {
 	after=$(costs)
 	((done_after - done_before >= 1000)) ||
 		fail "only $((done_after - done_before)) requests"
-	[[ $after != "$before" || "$(keepalives 0) $(keepalives 1)" != "$beats" ]] || return 0
+	[[ $after != "$before" || "$(keepalives 0) $(keepalives 1)" != "$alive" ]] || return 0
 	diff <(echo "$before") <(echo "$after") >&2 || :
 	return 1
 }
