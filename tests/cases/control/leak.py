@@ -10,9 +10,11 @@ grow like that until they are large enough, so the script then runs more rounds,
 what still grows.
 """
 
+import collections
 import glob
 import mmap
 import os
+import re
 import sys
 import time
 
@@ -29,28 +31,77 @@ def meminfo():
         return {line.split(":")[0]: int(line.split()[1]) // 4 for line in f if " kB" in line}
 
 
-def unclaimed_pages():
-    """Pages that are not free and that no counter of the kernel claims.
+def set_file(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
 
-    alloc_page() gives such pages. Counts that change by themselves are left out: the free pages
-    and counters of each processor are added, and pages of programs, files, slabs and vmalloc()
-    are subtracted.
+
+class Pages:
+    """Pages that the kernel has allocated and not freed, by the stack of the allocation.
+
+    The number of all pages in use varies by more than a leak of one page a round does. So
+    each allocation and each free is traced. Movable pages are left out: they belong to
+    programs and to the page cache.
     """
-    with open("/proc/sys/vm/stat_refresh", "w", encoding="ascii") as f:
-        f.write("1")
-    info = meminfo()
-    used = info["MemTotal"]
-    for name in ("MemFree", "Buffers", "Cached", "SwapCached", "AnonPages", "Slab",
-                 "PageTables", "SecPageTables", "Percpu", "VmallocUsed"):
-        used -= info.get(name, 0)
-    with open("/proc/zoneinfo", encoding="ascii") as f:
-        for line in f:
-            if line.split()[:1] == ["count:"]:
-                used -= int(line.split()[1])
-    return used
+
+    TRACING = "/sys/kernel/tracing"
+    BUFFER = 32 << 10    # KiB for each processor
+    NOT_MOVABLE = "!(gfp_flags & 8)"    # ___GFP_MOVABLE
+    EVENT = re.compile(r".*? \[(\d+)\] .* (mm_page_alloc|mm_page_free): .*pfn=(\S+)")
+    STACK = re.compile(r".*? \[(\d+)\] .*: <stack trace>")
+
+    def __init__(self):
+        self.stacks = {}    # by the number of the page
+        set_file(f"{self.TRACING}/buffer_size_kb", str(self.BUFFER))
+        set_file(f"{self.TRACING}/options/overwrite", "0")
+        set_file(f"{self.TRACING}/options/sym-offset", "1")
+        set_file(f"{self.TRACING}/events/kmem/mm_page_alloc/filter", self.NOT_MOVABLE)
+        set_file(f"{self.TRACING}/events/kmem/mm_page_alloc/trigger",
+                 f"stacktrace if {self.NOT_MOVABLE}")
+        for event in ("mm_page_alloc", "mm_page_free"):
+            set_file(f"{self.TRACING}/events/kmem/{event}/enable", "1")
+
+    def complete(self):
+        """Fails if the buffer was too small."""
+        for path in glob.glob(f"{self.TRACING}/per_cpu/cpu*/stats"):
+            with open(path, encoding="ascii") as f:
+                stats = dict(line.split(": ", 1) for line in f)
+            for name in ("overrun", "commit overrun", "dropped events"):
+                if int(stats[name]):
+                    sys.exit(f"{path}: {name}: {stats[name]}")
+
+    def read(self):
+        """Reads what was traced since it was read last."""
+        set_file(f"{self.TRACING}/tracing_on", "0")
+        self.complete()
+        # An interrupt may allocate between an allocation and its stack, on the same processor.
+        waiting = collections.defaultdict(list)
+        frames = []
+        with open(f"{self.TRACING}/trace", encoding="ascii") as trace:
+            for line in trace:
+                if line.startswith(" => "):
+                    frames.append(line[4:].strip())
+                    continue
+                event = self.EVENT.match(line)
+                stack = self.STACK.match(line)
+                if event and event[2] == "mm_page_alloc":
+                    waiting[event[1]].append(event[3])
+                elif event:
+                    self.stacks.pop(event[3], None)
+                elif stack:
+                    frames = []
+                    if waiting[stack[1]]:
+                        self.stacks[waiting[stack[1]].pop()] = frames
+        set_file(f"{self.TRACING}/trace", "\n")
+        set_file(f"{self.TRACING}/tracing_on", "1")
+
+    def counts(self):
+        """The number of pages by stack."""
+        self.read()
+        return collections.Counter(" < ".join(frames[1:]) for frames in self.stacks.values())
 
 
-def kernel():
+def kernel(pages):
     """Objects in use by cache, after the caches gave back their spare memory."""
     with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
         f.write("3")
@@ -70,7 +121,7 @@ def kernel():
                 caches[words[0]] = int(words[1])
     info = meminfo()
     return {**caches, "Percpu": info["Percpu"], "VmallocUsed": info["VmallocUsed"],
-            "unclaimed pages": unclaimed_pages()}
+            **pages.counts()}
 
 
 def daemon(pid):
@@ -108,20 +159,16 @@ def rounds(sock, host, first, last):
             sys.exit(f"connect to an export that does not exist: {got}")
 
 
-def look(pid):
+def look(pid, pages):
     # time for RCU and workers to free what they still have
     time.sleep(1)
-    return {**kernel(), **daemon(pid)}
+    return {**kernel(pages), **daemon(pid)}
 
 
 def growing(looks, rounds_between):
-    """What has grown by at least one object a round from each look to the next.
-
-    The number of pages that no counter claims varies by a few, whatever the module does.
-    """
-    least = {"unclaimed pages": rounds_between * 3 // 4}
+    """What has grown by at least one object a round from each look to the next."""
     return [name for name in looks[-1]
-            if all(after.get(name, 0) - before.get(name, 0) >= least.get(name, rounds_between)
+            if all(after.get(name, 0) - before.get(name, 0) >= rounds_between
                    for before, after in zip(looks, looks[1:]))]
 
 
@@ -130,17 +177,18 @@ def main():
     sock = nl.Netlink()
     half = count // 2
     rounds(sock, host, 0, 8)
-    looks = [look(pid)]
+    pages = Pages()
+    looks = [look(pid, pages)]
     done = 8
     start = time.monotonic()
     while len(looks) < 3 or (growing(looks, half) and len(looks) < MOST_LOOKS):
         rounds(sock, host, done, done + half)
         done += half
-        looks.append(look(pid))
+        looks.append(look(pid, pages))
     print(f"{done - 8} rounds, {(time.monotonic() - start) / (done - 8):.2f} s each")
     for name in looks[-1]:
         values = [one.get(name, 0) for one in looks]
-        if len(set(values)) > 1:
+        if len(set(values)) > 1 and "<" not in name:
             print(f"{name}: {values[0]}", *(f"{b - a:+}" for a, b in zip(values, values[1:])))
     leaks = growing(looks, half)
     if looks[-1]["daemon's descriptors"] > looks[0]["daemon's descriptors"]:
