@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "adjust.h"
 #include "commands.h"
 #include "config.h"
 #include "keyring.h"
@@ -114,6 +115,8 @@ static int finish(struct attempt *attempt, const struct device *device,
 	attempt->over = true;
 	if (failure->text[0])
 		report_warning(attempt->what, "%s", failure->text);
+	if (adjust_disk(device, &attempt->disk->request.settings, failure))
+		return report_failure(failure->err, attempt->what, "%s", failure->text);
 	device_path(device, path);
 	if (connect_wait_for_node(device, failure))
 		return report_no_node(failure->err, path, "%s", failure->text);

@@ -155,7 +155,7 @@ static void check_kind(struct exam *d, const char *dev)
 	if (d->roles & EXAM_TARGET && !strncmp(dev, "mlx5_", 5)) {
 		snprintf(mend, sizeof(mend), "mlxconfig -d %s query PCI_WR_ORDERING", dev);
 		exam_found(d, EXAM_NOTE, mend,
-			   "%s: no program can see whether it keeps the order of its writes: PCI_WR_ORDERING must not be force_relax",
+			   "%s: no program can see whether it keeps the order of its writes: PCI_WR_ORDERING must not be force_relax, or disks need connect --ordered; rdmablk-ordering tests it",
 			   dev);
 	}
 }
@@ -360,6 +360,14 @@ static void check_keys(struct exam *d)
 		exam_found(d, EXAM_OK, NULL, "no key is loaded");
 }
 
+/* A disk needs no device of user space, but these commands log in to targets by themselves. */
+static void check_visits(struct exam *d)
+{
+	if (!(d->roles & EXAM_TARGET) && !exam_exists(d, "dev/infiniband/rdma_cm"))
+		exam_found(d, EXAM_NOTE, "modprobe -a ib_uverbs rdma_ucm",
+			   "/dev/infiniband/rdma_cm is missing: rdmablk discover and ping reach no target");
+}
+
 /*
  * Both
  */
@@ -399,6 +407,7 @@ static const struct check {
 	{ "host-id", EXAM_INITIATOR, check_host_id },
 	{ "disks", EXAM_INITIATOR, check_disks },
 	{ "keys", EXAM_INITIATOR, check_keys },
+	{ "verbs", EXAM_INITIATOR, check_visits },
 	{ "verbs", EXAM_TARGET, doctor_target_verbs },
 	{ "io_uring", EXAM_TARGET, doctor_target_io_uring },
 	{ "daemon", EXAM_TARGET, doctor_target_daemon },

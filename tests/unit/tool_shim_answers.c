@@ -118,6 +118,10 @@ static int scripted_state(int state, unsigned long long *session)
 
 static void put_outage(struct nlmsghdr *nlh, int state)
 {
+	mnl_attr_put_u32(nlh, RDMABLK_ATTR_KEEP_ALIVE_ASKED, 5);
+	mnl_attr_put_u32(nlh, RDMABLK_ATTR_KEEP_ALIVE_TMO, 7);
+	mnl_attr_put_u32(nlh, RDMABLK_ATTR_IO_TMO, 30);
+	mnl_attr_put_u32(nlh, RDMABLK_ATTR_REAUTH_TMO, 3600);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_RECONNECT_DELAY, 2);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_DEV_LOSS_TMO, 600);
 	mnl_attr_put_u32(nlh, RDMABLK_ATTR_ON_DATA_LOSS, RDMABLK_DATA_LOSS_CONTINUE);

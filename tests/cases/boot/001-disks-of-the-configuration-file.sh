@@ -68,10 +68,13 @@ for want in queues:1 dev_loss_tmo:-1 keep_alive_tmo:2 connect_tmo:2; do
 	expect "${want#*:}" "$(status "${want%:*}")" "${want%:*}"
 done
 
-# The disk is there already; another one is added; a mistake in the file changes nothing.
+# The disk is there already, and gets the options of its section back; another one is added; a mistake in the file changes nothing.
 run_expect 0 "^$DEV\$" "$RDMABLK" up data
 run_expect 0 "^/dev/rdmablk1\$" "$RDMABLK" up --all
 expect 1 "$(blockdev --getro /dev/rdmablk1)" "whether rdmablk1 is read-only"
+"$RDMABLK" set rdmablk0 --dev-loss-tmo 50 --reconnect-delay 1
+run_expect 0 "^$DEV\$" "$RDMABLK" up data
+expect '-1 1' "$(attribute dev_loss_tmo) $(attribute reconnect_delay)" "dev_loss_tmo, reconnect_delay"
 conf 'queues = many'
 fails 2 "$CONF:11: queues: 'many' is not a number; 1 to 256" down --all
 expect live "$(attribute state 1)" "the state of rdmablk1"
