@@ -279,19 +279,32 @@ static int rdmablk_kick_one(struct rdmablk_session *s)
 	return 0;
 }
 
+static struct ib_client rdmablk_ib_client;
+
 /*
- * An RDMA device has come back, so sessions that reconnect try again soon. The error tells the
- * RDMA core that this client keeps nothing about the device.
+ * An RDMA device has come back, so sessions that reconnect try again soon. After an error the
+ * RDMA core does not call rdmablk_device_removed().
  */
 static int rdmablk_device_added(struct ib_device *dev)
 {
+	struct platform_device *child = rdmablk_power_add(dev);
+
 	rdmablk_for_each(rdmablk_kick_one);
-	return -EOPNOTSUPP;
+	if (IS_ERR(child))
+		return PTR_ERR(child);
+	ib_set_client_data(dev, &rdmablk_ib_client, child);
+	return 0;
+}
+
+static void rdmablk_device_removed(struct ib_device *dev, void *child)
+{
+	rdmablk_power_remove(child);
 }
 
 static struct ib_client rdmablk_ib_client = {
 	.name	= "rdmablk",
 	.add	= rdmablk_device_added,
+	.remove	= rdmablk_device_removed,
 };
 
 /*
@@ -355,18 +368,18 @@ static int __init rdmablk_init(void)
 	ret = rdmablk_keys_start();
 	if (ret)
 		goto err_works;
-	ret = ib_register_client(&rdmablk_ib_client);
+	ret = rdmablk_power_init();
 	if (ret)
 		goto err_keys;
+	ret = ib_register_client(&rdmablk_ib_client);
+	if (ret)
+		goto err_power;
 	ret = register_reboot_notifier(&rdmablk_reboot_notifier);
 	if (ret)
 		goto err_ib_client;
-	ret = rdmablk_power_init();
-	if (ret)
-		goto err_reboot;
 	ret = rdmablk_netlink_init();
 	if (ret)
-		goto err_power;
+		goto err_reboot;
 	ret = rdmablk_init_connect();
 	if (ret)
 		goto err_netlink;
@@ -376,12 +389,12 @@ static int __init rdmablk_init(void)
 
 err_netlink:
 	rdmablk_netlink_exit();
-err_power:
-	rdmablk_power_exit();
 err_reboot:
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 err_ib_client:
 	ib_unregister_client(&rdmablk_ib_client);
+err_power:
+	rdmablk_power_exit();
 err_keys:
 	rdmablk_keys_stop();
 err_works:
@@ -392,9 +405,9 @@ err_works:
 static void __exit rdmablk_exit(void)
 {
 	rdmablk_netlink_exit();
-	rdmablk_power_exit();
 	unregister_reboot_notifier(&rdmablk_reboot_notifier);
 	ib_unregister_client(&rdmablk_ib_client);
+	rdmablk_power_exit();
 	rdmablk_lifecycle_remove_all();
 	rdmablk_keys_stop();
 	rdmablk_exit_works();

@@ -7,21 +7,24 @@
  * wait for a network that resumes last. The freezer of processes does not prevent this: a
  * program that has submitted I/O and waits for it interruptibly lets the freezer go on.
  *
- * So this file freezes the request queues before the first device is suspended, when all
- * devices and the recovery still work, and unfreezes them after the last device has resumed.
- * Requests in flight get time to end. If they do not end, because an outage holds them, the
- * suspend is refused.
+ * So this file freezes the request queues before the first of these devices is suspended, when
+ * all of them and the recovery still work, and unfreezes them after the last device has
+ * resumed. Requests in flight get time to end. If they do not end, because an outage holds
+ * them, the suspend is refused.
  *
  * Tasks that poll for requests are stopped by then, so this file polls while it waits.
  *
- * ->prepare() of any device comes before ->suspend() of all, hence a platform device of our
- * own.
+ * ->prepare() of a device would be too early: from Linux 6.16 on the kernel may swap until the
+ * devices are suspended, and a hibernation makes room for its image after all ->prepare().
+ * The PM core suspends the children of a device before the device, hence a child of our own
+ * for each RDMA device. If there is none, a device without a parent freezes the queues.
  */
 #include <linux/blk-mq.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
+#include <rdma/ib_verbs.h>
 #include "compat.h"
 #include "log.h"
 #include "poll.h"
@@ -89,7 +92,8 @@ static void rdmablk_power_complete(struct device *dev)
 		rdmablk_power_unfreeze(s);
 }
 
-static int rdmablk_power_prepare(struct device *dev)
+/* The first of our devices does it for all disks. */
+static int rdmablk_power_suspend(struct device *dev)
 {
 	unsigned long until = jiffies + RDMABLK_FREEZE_TMO;
 	struct rdmablk_session *s = NULL;
@@ -102,13 +106,14 @@ static int rdmablk_power_prepare(struct device *dev)
 	if (idle)
 		return 0;
 	rdmablk_session_put(s);
-	/* The PM core calls ->complete() only for devices whose ->prepare() succeeded. */
 	rdmablk_power_complete(dev);
 	return -EBUSY;
 }
 
 static const struct dev_pm_ops rdmablk_power_ops = {
-	.prepare	= rdmablk_power_prepare,
+	.suspend	= rdmablk_power_suspend,
+	.freeze		= rdmablk_power_suspend,
+	.poweroff	= rdmablk_power_suspend,
 	.complete	= rdmablk_power_complete,
 };
 
@@ -118,6 +123,37 @@ static struct platform_driver rdmablk_power_driver = {
 		.pm	= &rdmablk_power_ops,
 	},
 };
+
+static struct platform_device *rdmablk_power_device_new(struct device *parent, int id)
+{
+	const struct platform_device_info info = {
+		.parent	= parent,
+		.name	= "rdmablk",
+		.id	= id,
+	};
+
+	return platform_device_register_full(&info);
+}
+
+/**
+ * rdmablk_power_add() - suspend the disks before an RDMA device
+ * @ibdev: the device
+ *
+ * Return: what rdmablk_power_remove() takes, or an error pointer.
+ */
+struct platform_device *rdmablk_power_add(struct ib_device *ibdev)
+{
+	return rdmablk_power_device_new(&ibdev->dev, PLATFORM_DEVID_AUTO);
+}
+
+/**
+ * rdmablk_power_remove() - undo rdmablk_power_add()
+ * @child: its result
+ */
+void rdmablk_power_remove(struct platform_device *child)
+{
+	platform_device_unregister(child);
+}
 
 /**
  * rdmablk_power_init() - register for suspends
@@ -130,9 +166,7 @@ int rdmablk_power_init(void)
 
 	if (ret)
 		return ret;
-	rdmablk_power_device = platform_device_register_simple("rdmablk",
-							       PLATFORM_DEVID_NONE,
-							       NULL, 0);
+	rdmablk_power_device = rdmablk_power_device_new(NULL, PLATFORM_DEVID_NONE);
 	if (!IS_ERR(rdmablk_power_device))
 		return 0;
 	platform_driver_unregister(&rdmablk_power_driver);

@@ -5,6 +5,11 @@
 #ifndef RDMABLK_POWER_H
 #define RDMABLK_POWER_H
 
+struct ib_device;
+struct platform_device;
+
+struct platform_device *rdmablk_power_add(struct ib_device *ibdev);
+void rdmablk_power_remove(struct platform_device *child);
 int rdmablk_power_init(void);
 void rdmablk_power_exit(void);
 

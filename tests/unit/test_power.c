@@ -16,6 +16,7 @@
 #define HZ			1000
 #define THIS_MODULE		NULL
 #define PLATFORM_DEVID_NONE	(-1)
+#define PLATFORM_DEVID_AUTO	(-2)
 #define BLK_MQ_F_STACKING	1
 #define BLK_MQ_F_NO_SCHED_BY_DEFAULT	2
 #define HCTX_MAX_TYPES		3
@@ -39,8 +40,7 @@
 #define platform_driver_register(d)	((void)(d), 0)
 #define platform_driver_unregister(d)	((void)(d))
 #define platform_device_unregister(d)	((void)(d))
-#define platform_device_register_simple(name, id, res, n)		\
-	((void)(name), (void)(id), (void)(res), (void)(n), (struct platform_device *)0)
+#define platform_device_register_full(info)	((void)(info), (struct platform_device *)0)
 
 struct kobject {
 	int none;
@@ -52,8 +52,16 @@ struct device {
 
 struct platform_device;
 
+struct platform_device_info {
+	struct device *parent;
+	const char *name;
+	int id;
+};
+
 struct dev_pm_ops {
-	int (*prepare)(struct device *dev);
+	int (*suspend)(struct device *dev);
+	int (*freeze)(struct device *dev);
+	int (*poweroff)(struct device *dev);
 	void (*complete)(struct device *dev);
 };
 
@@ -62,6 +70,10 @@ struct platform_driver {
 		const char *name;
 		const struct dev_pm_ops *pm;
 	} driver;
+};
+
+struct ib_device {
+	struct device dev;
 };
 
 struct ib_pd {
@@ -294,7 +306,7 @@ static void blk_queue_rq_timeout(struct request_queue *q, unsigned int timeout)
 	q->timeout = timeout;
 }
 
-/* The kernel is compiled without this warning: ->prepare() has the arguments of all. */
+/* The kernel is compiled without this warning: ->suspend() has the arguments of all. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "../../kernel/disk.c"
 #include "../../kernel/power.c"
@@ -317,23 +329,31 @@ static int setup(void **state)
 	return 0;
 }
 
+/* There is a device of ours for each RDMA device. The second one finds the queue frozen. */
 static void test_suspend(void **state)
 {
+	int (*const steps[])(struct device *dev) = {
+		rdmablk_power_ops.suspend, rdmablk_power_ops.freeze, rdmablk_power_ops.poweroff,
+	};
+
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
-		assert_int_equal(disks[0].own.freeze_depth, 1);
-		rdmablk_power_ops.complete(NULL);
-		assert_int_equal(disks[0].own.freeze_depth, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		for (int device = 0; device < 2; device++) {
+			assert_int_equal(steps[i](NULL), 0);
+			assert_int_equal(disks[0].own.freeze_depth, 1);
+		}
+		for (int device = 0; device < 2; device++) {
+			rdmablk_power_ops.complete(NULL);
+			assert_int_equal(disks[0].own.freeze_depth, 0);
+		}
 	}
 }
 
-/* The kernel does not call ->complete() of a device that refuses. */
 static void test_refused(void **state)
 {
 	(void)state;
 	busy = true;
-	assert_int_equal(rdmablk_power_ops.prepare(NULL), -EBUSY);
+	assert_int_equal(rdmablk_power_ops.suspend(NULL), -EBUSY);
 	assert_int_equal(disks[0].own.freeze_depth, 0);
 	assert_false(stepped);
 }
@@ -350,11 +370,11 @@ static void again(void)
 static void test_other_disk(void **state)
 {
 	(void)state;
-	assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
+	assert_int_equal(rdmablk_power_ops.suspend(NULL), 0);
 	again();
 	rdmablk_power_ops.complete(NULL);
 	assert_int_equal(disks[1].own.freeze_depth, 0);
-	assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
+	assert_int_equal(rdmablk_power_ops.suspend(NULL), 0);
 	assert_int_equal(disks[1].own.freeze_depth, 1);
 	rdmablk_power_ops.complete(NULL);
 	assert_int_equal(disks[1].own.freeze_depth, 0);
@@ -374,7 +394,7 @@ static void test_other_disk_before_the_wait(void **state)
 static void test_removed(void **state)
 {
 	(void)state;
-	assert_int_equal(rdmablk_power_ops.prepare(NULL), 0);
+	assert_int_equal(rdmablk_power_ops.suspend(NULL), 0);
 	rdmablk_disk_free(&session);
 	rdmablk_disk_free(&session);
 	rdmablk_power_ops.complete(NULL);
