@@ -176,7 +176,10 @@ int rdmablk_disk_alloc(struct rdmablk_session *s)
 	set_capacity(disk, s->login.offer.grant.size >> SECTOR_SHIFT);
 	if (s->login.offer.grant.flags & RDMABLK_GRANT_READ_ONLY)
 		set_disk_ro(disk, true);
+	/* Others may look for the disk already: a suspend, netlink commands, a reboot. */
+	mutex_lock(&s->disk_mutex);
 	s->disk = disk;
+	mutex_unlock(&s->disk_mutex);
 	return 0;
 }
 

@@ -413,8 +413,8 @@ static int rdmablk_dispatch_init_hctx(struct blk_mq_hw_ctx *hctx, void *data,
  * see io_tmo.c. The device owns the request until the queue pairs are drained. On a polled
  * queue the request may have completed without a task that polls, so this function polls first.
  *
- * A command that stands in a line is not sent yet. The commands before it have timers of their
- * own, and its time begins when it is sent.
+ * A command that stands in a line is not sent yet, nor is a FLUSH behind another one. Those
+ * before it have timers of their own, and its time begins when it is sent.
  *
  * A request that was held may be sent again while this function runs. It is no longer held by
  * then, but either not in flight yet, or its deadline is a new one: hence the order of the reads.
@@ -427,7 +427,10 @@ static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
 
 	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
 	waits = !READ_ONCE(path->live) || READ_ONCE(req->held) || READ_ONCE(req->fence.waits);
-	/* A request that is sent again is no longer held before it is in flight. */
+	/*
+	 * A request that is sent again is no longer held before it is in flight. What has
+	 * waited has its new deadline before it waits no longer.
+	 */
 	smp_rmb();
 	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
 		return BLK_EH_DONE;

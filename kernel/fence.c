@@ -179,6 +179,15 @@ static void rdmablk_fence_line_up(struct rdmablk_fence_op *op, u8 line)
 	WRITE_ONCE(op->waits, true);
 }
 
+/* Who sees that the op does not wait sees what @begin has set: rdmablk_dispatch_timeout(). */
+static void rdmablk_fence_begin_op(struct rdmablk_fence_op *op)
+{
+	if (op->begin)
+		op->begin(op);
+	smp_wmb();
+	WRITE_ONCE(op->waits, false);
+}
+
 /* Takes the queued ops that need not wait. Return: whether a round begins with them. */
 static bool rdmablk_fence_take(struct rdmablk_fence *f, bool *commands, bool *flush)
 {
@@ -197,9 +206,12 @@ static bool rdmablk_fence_take(struct rdmablk_fence *f, bool *commands, bool *fl
 		} else if (op->kind == RDMABLK_FENCE_COMMAND) {
 			*commands = true;
 			list_move_tail(&op->node, &f->round);
-		} else if (!f->flushing) {
+		} else if (f->flushing) {
+			WRITE_ONCE(op->waits, true);
+		} else {
 			*flush = true;
 			list_move_tail(&op->node, &f->flushes);
+			rdmablk_fence_begin_op(op);
 		}
 	}
 	spin_unlock_bh(&f->lock);
@@ -286,7 +298,7 @@ static void rdmablk_fence_serve_line(struct rdmablk_hwq *hwq, u8 line)
 		}
 		/* The op may end, and be queued again, before the upcall returns. */
 		list_del_init(&op->node);
-		WRITE_ONCE(op->waits, false);
+		rdmablk_fence_begin_op(op);
 		op->send(op, cmd);
 	}
 }

@@ -52,17 +52,20 @@ enum rdmablk_fence_line {
  *	or of ended ops
  * @kind: kind of op
  * @hwq: hardware queue of the command; NULL for a flush
+ * @begin: upcall or NULL, in a work, before @send, and before a flush: nothing else has to be
+ *	waited for
  * @send: upcall of a command, in a work: the command has its tag and may be sent
  * @done: upcall of a flush, or after rdmablk_fence_end(), in a work; @status is an enum
  *	rdmablk_reason. Not called when the connection is lost first
  * @status: argument for @done
- * @waits: the command stands in a line; written by the fence work, and by rdmablk_fence_reset()
- *	while that work is stopped
+ * @waits: the command stands in a line, or the flush waits for the end of another one; written
+ *	by the fence work, and by rdmablk_fence_reset() while that work is stopped
  */
 struct rdmablk_fence_op {
 	struct list_head node;
 	enum rdmablk_fence_kind kind;
 	struct rdmablk_hwq *hwq;
+	void (*begin)(struct rdmablk_fence_op *op);
 	void (*send)(struct rdmablk_fence_op *op, struct rdmablk_cmd_tag *cmd);
 	void (*done)(struct rdmablk_fence_op *op, u8 status);
 	u8 status;

@@ -123,7 +123,6 @@ static void rdmablk_request_send_command(struct rdmablk_fence_op *op,
 		rdmablk_request_command(rq, cmd, RDMABLK_OP_FLUSH, 0);
 	else
 		rdmablk_request_command(rq, cmd, code, flags);
-	rdmablk_request_restart(rq);
 	rdmablk_cmdq_send(cmd);
 }
 
@@ -165,6 +164,7 @@ void rdmablk_onesided_prepare_fua(struct rdmablk_hwq *hwq, struct request *rq)
 	req->fua = true;
 	req->fence.kind = RDMABLK_FENCE_FUA;
 	req->fence.hwq = hwq;
+	req->fence.begin = rdmablk_request_begin;
 	req->fence.send = rdmablk_request_send_command;
 }
 
@@ -183,6 +183,7 @@ static blk_status_t rdmablk_request_prepare_command(struct rdmablk_path *path,
 	req->nr_wr = 1;
 	req->fence.kind = RDMABLK_FENCE_COMMAND;
 	req->fence.hwq = hwq;
+	req->fence.begin = rdmablk_request_begin;
 	req->fence.send = rdmablk_request_send_command;
 	req->fence.done = rdmablk_request_half_done;
 	return BLK_STS_OK;
@@ -199,6 +200,7 @@ blk_status_t rdmablk_onesided_prepare_flush(struct rdmablk_path *path,
 					    struct rdmablk_request *req)
 {
 	req->fence.kind = RDMABLK_FENCE_FLUSH;
+	req->fence.begin = rdmablk_request_begin;
 	req->fence.done = rdmablk_request_flushed;
 	return path->commands ? BLK_STS_OK : BLK_STS_NOTSUPP;
 }

@@ -240,13 +240,16 @@ void rdmablk_request_cleanup(struct request *rq)
 }
 
 /**
- * rdmablk_request_restart() - let the time of a command begin when it is sent
- * @rq: started request that has waited for a tag
+ * rdmablk_request_begin() - upcall: the time of a command begins, for it waits no longer
+ * @op: of a started request
  *
  * The block layer's timer may fire earlier. It then finds the new deadline.
  */
-void rdmablk_request_restart(struct request *rq)
+void rdmablk_request_begin(struct rdmablk_fence_op *op)
 {
+	struct rdmablk_request *req = container_of(op, struct rdmablk_request, fence);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+
 	WRITE_ONCE(rq->deadline, jiffies + rq->timeout);
 }
 

@@ -305,7 +305,7 @@ void rdmablk_request_done(struct ib_cq *cq, struct ib_wc *wc);
 blk_status_t rdmablk_request_refuse(struct rdmablk_path *path, struct request *rq,
 				    blk_status_t why);
 void rdmablk_request_cleanup(struct request *rq);
-void rdmablk_request_restart(struct request *rq);
+void rdmablk_request_begin(struct rdmablk_fence_op *op);
 bool rdmablk_request_is_command(struct request *rq);
 struct rdmablk_held rdmablk_request_hold_all(struct blk_mq_tag_set *set, bool lost,
 					     bool again);

@@ -223,7 +223,6 @@ static void rdmablk_staged_send_slow(struct rdmablk_fence_op *op,
 
 	req->cmd = cmd;
 	rdmablk_staged_command(rq, code, flags, rdmablk_request_start(rq), 0);
-	rdmablk_request_restart(rq);
 	rdmablk_cmdq_send(cmd);
 }
 
@@ -232,6 +231,7 @@ static blk_status_t rdmablk_staged_prepare_slow(struct rdmablk_hwq *hwq,
 {
 	req->fence.kind = RDMABLK_FENCE_ALONE;
 	req->fence.hwq = hwq;
+	req->fence.begin = rdmablk_request_begin;
 	req->fence.send = rdmablk_staged_send_slow;
 	return BLK_STS_OK;
 }

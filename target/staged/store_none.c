@@ -100,6 +100,8 @@ static int none_open(struct store *store, const struct export_config *ec)
 	if (ret)
 		goto free;
 	file_probe(&none->file);
+	/* READs that go through the page cache must not find what the disk has lost. */
+	file_drop_cached(&none->file, 0, 0);
 	ret = none_start(store, none, ec);
 	if (ret)
 		goto close;

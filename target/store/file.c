@@ -144,6 +144,10 @@ static int device_geometry(struct file *f, uint32_t block)
 	return 0;
 }
 
+/*
+ * Without an alignment O_DIRECT does nothing: a file of ext4 that is encrypted, or whose data is
+ * journalled, for example, then uses the page cache.
+ */
 static void file_direct_align(struct file *f)
 {
 	struct statx stx;
@@ -153,6 +157,10 @@ static void file_direct_align(struct file *f)
 	if (syscall(SYS_statx, f->fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &stx) ||
 	    !(stx.stx_mask & STATX_DIOALIGN))
 		return;
+	if (!stx.stx_dio_offset_align && f->direct) {
+		f->direct = false;
+		fcntl(f->fd, F_SETFL, fcntl(f->fd, F_GETFL) & ~O_DIRECT);
+	}
 	if (is_power_of_two(stx.stx_dio_offset_align) &&
 	    is_power_of_two(stx.stx_dio_mem_align)) {
 		f->align = stx.stx_dio_offset_align;
@@ -523,6 +531,20 @@ void file_close(struct file *f)
 	f->fault = NULL;
 	f->fd = -1;
 	f->buffered = -1;
+}
+
+/**
+ * file_drop_cached - drop what the page cache has of a part of a file
+ * @f: open file
+ * @at: first byte
+ * @bytes: number of bytes, 0: to the end
+ *
+ * After a failed write-back the page cache may have data that the disk does not have, and nothing
+ * writes that data any more. What is still to be written stays.
+ */
+void file_drop_cached(const struct file *f, uint64_t at, uint64_t bytes)
+{
+	posix_fadvise(f->buffered, (off_t)at, (off_t)bytes, POSIX_FADV_DONTNEED);
 }
 
 /*

@@ -136,6 +136,7 @@ struct file {
 int file_open(struct file *f, const struct file_params *params);
 void file_probe(struct file *f);
 int file_check(const struct file_params *params);
+void file_drop_cached(const struct file *f, uint64_t at, uint64_t bytes);
 void file_close(struct file *f);
 int file_size(const struct file *f, uint64_t *size);
 int file_grown(const struct file *f, bool fixed, uint64_t *size);

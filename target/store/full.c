@@ -78,25 +78,15 @@ static int read_failed(const struct file *f, const struct file_batch *batch, int
 }
 
 /*
- * Drops what the page cache has of a part of a file. After a failed write-back it may have data
- * that the disk does not have. The kernel keeps a folio that is partly outside the range, and one
- * may exceed a piece.
+ * Reads part of a file as the disk has it. Even a descriptor with O_DIRECT may read from the page
+ * cache: some file systems allow that without a word. The kernel keeps a folio that is partly
+ * outside the range that is dropped, and one may exceed a piece.
  */
-static void drop_cached(const struct file *f, uint64_t at, uint64_t bytes)
-{
-	uint64_t start = at / STEP_FLUSH * STEP_FLUSH;
-	uint64_t end = round_up(at + bytes, STEP_FLUSH);
-
-	posix_fadvise(f->buffered, (off_t)start, (off_t)(end - start), POSIX_FADV_DONTNEED);
-}
-
-/* Reads part of a file as the disk has it. */
 static void read_from_disk(struct file_batch *batch, void *buf, uint64_t at, uint64_t bytes)
 {
-	const struct file *f = batch->file;
+	uint64_t start = at / STEP_FLUSH * STEP_FLUSH;
 
-	if (!f->direct || batch->no_direct || !file_aligned(f, buf, at, bytes))
-		drop_cached(f, at, bytes);
+	file_drop_cached(batch->file, start, round_up(at + bytes, STEP_FLUSH) - start);
 	file_batch_read(batch, buf, at, bytes);
 }
 

@@ -36,7 +36,7 @@ struct op {
 	uint32_t granule, version;
 	uint32_t before[GRANULES];	/* versions that a flush has to make durable */
 	unsigned int first[QUEUES];	/* writes that the CPU must see first */
-	bool queued, done;
+	bool queued, begun, done;
 };
 
 /* The queue pairs */
@@ -278,10 +278,21 @@ static inline void op_end(struct op *o)
 	o->cmd = NULL;
 }
 
+static inline void op_begin(struct rdmablk_fence_op *fop)
+{
+	struct op *o = container_of(fop, struct op, op);
+
+	assert_true(in_work);
+	assert_false(o->begun || o->done);
+	o->begun = true;
+}
+
 static inline void op_flushed(struct rdmablk_fence_op *fop, u8 status)
 {
 	struct op *o = container_of(fop, struct op, op);
 
+	assert_true(o->begun);
+	assert_false(fop->waits);
 	for (uint32_t g = 0; !status && g < GRANULES; g++)
 		assert_true(file[g] >= o->before[g]);
 	op_end(o);
@@ -320,7 +331,8 @@ static inline void op_send(struct rdmablk_fence_op *fop, struct rdmablk_cmd_tag 
 	struct op *o = container_of(fop, struct op, op);
 	bool slow = kind_is_slow(fop->kind);
 
-	assert_true(in_work);
+	assert_true(in_work && o->begun);
+	assert_false(fop->waits);
 	assert_null(o->cmd);
 	o->cmd = cmd;
 	cmd->owner = o;
@@ -335,6 +347,7 @@ static inline void op_send(struct rdmablk_fence_op *fop, struct rdmablk_cmd_tag 
 static inline void op_submit(struct op *o)
 {
 	o->queued = true;
+	o->begun = false;
 	if (o->op.kind == RDMABLK_FENCE_FUA) {
 		complete_write((unsigned int)(o->op.hwq - hwq), o->granule);
 		o->version = version;
@@ -353,6 +366,7 @@ static inline struct op *op_new(enum rdmablk_fence_kind kind, unsigned int q)
 	memset(o, 0, sizeof(*o));
 	o->op.kind = kind;
 	o->op.hwq = kind == RDMABLK_FENCE_FLUSH ? NULL : &hwq[q];
+	o->op.begin = op_begin;
 	o->op.send = op_send;
 	o->op.done = kind == RDMABLK_FENCE_FLUSH ? op_flushed : op_undone;
 	o->granule = (uint32_t)(unit_random() % GRANULES);

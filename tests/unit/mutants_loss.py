@@ -375,8 +375,9 @@ MUTANTS = [
      "(f->stable || f->align > f->logical_block)", "f->stable"),
     # --- what is read, and where it is written
     ("an arena is filled with what the disk does not have", "target_full_test", FULL,
-     "\tif (!f->direct || batch->no_direct || !file_aligned(f, buf, at, bytes))\n"
-     "\t\tdrop_cached(f, at, bytes);\n", "\tif (!f)\n\t\tdrop_cached(f, at, bytes);\n"),
+     "\tfile_drop_cached(batch->file, start, round_up(at + bytes, STEP_FLUSH) - start);\n", "\t(void)start;\n"),
+    ("READs find what the disk has lost", "target_lane_test", "target/staged/store_none.c",
+     "\tfile_drop_cached(&none->file, 0, 0);\n", ""),
     ("a FLUSH of a cached file that was removed succeeds", "target_full_test", FULL,
      "arena_guard_broken(store->guard) || file_removed(&full->file) ? -EIO :\n",
      "arena_guard_broken(store->guard) ? -EIO :\n"),

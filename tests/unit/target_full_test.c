@@ -87,11 +87,6 @@ static void a_file_is_read_from_the_disk(void **state)
 	files_write(path, 0, SIZE, 1);
 	dropped = 0;
 	assert_int_equal(full_open(&s, full_config(path)), 0);
-	assert_true(full_of(&s)->batch.no_direct || !full_of(&s)->file.direct || !dropped);
-	/* the same with reads that go through the page cache */
-	dropped = 0;
-	full_of(&s)->batch.no_direct = true;
-	assert_int_equal(full_fill(&s, &full_of(&s)->batch, 0, false), 0);
 	assert_true(dropped >= SIZE);
 	full_close(&s);
 }

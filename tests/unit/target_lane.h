@@ -57,6 +57,16 @@ static inline int64_t now(void)
 	return loop_now();
 }
 
+/* After an open READs must not find what the page cache has of the file: the disk may lack it. */
+static bool dropped;
+
+int posix_fadvise(int fd, off_t offset, off_t len, int advice)
+{
+	(void)fd;
+	dropped = !offset && !len && advice == POSIX_FADV_DONTNEED;
+	return 0;
+}
+
 static inline void pause_1ms(void)
 {
 	const struct timespec time = { .tv_nsec = 1000000 };
@@ -159,7 +169,9 @@ static inline void open_unattached_store(bool faults)
 	};
 	store = (struct store){ .ops = &store_none_ops };
 	store_none_setup(2);
+	dropped = false;
 	assert_int_equal(store_none_ops.open(&store, &config), 0);
+	assert_true(dropped);
 }
 
 static inline void open_store(bool faults)

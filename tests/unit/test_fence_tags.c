@@ -35,6 +35,27 @@ static void test_slow_commands_leave_tags(void **state)
 	all_done();
 }
 
+/* The time of a FLUSH behind another one begins when that one has ended. */
+static void test_a_flush_behind_another_one(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		op_new(RDMABLK_FENCE_FLUSH, 0);
+		work();
+	}
+	assert_true(op[0].begun);
+	assert_false(op[0].op.waits || op[0].done);
+	for (int i = 1; i < 3; i++)
+		assert_true(op[i].op.waits && !op[i].begun);
+	answer(0, 0);
+	work();
+	assert_true(op[0].done);
+	for (int i = 1; i < 3; i++)
+		assert_true(op[i].begun && !op[i].op.waits && !op[i].done);
+	settle();
+	all_done();
+}
+
 /* FUA writes get tags in the order in which they came. */
 static void test_fua_writes_wait_in_line(void **state)
 {
@@ -79,6 +100,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_slow_commands_leave_tags, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_flush_behind_another_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fua_writes_wait_in_line, setup, teardown),
 		cmocka_unit_test(test_a_single_tag),
 	};

@@ -42,7 +42,7 @@ static struct request_queue queue = { .queuedata = &path };
 static struct request rq;
 static struct rdmablk_cmd_tag tag;
 static bool tags_left;
-static unsigned int ended, marked, put, sent, restarted;
+static unsigned int ended, marked, put, sent, begun;
 static int how;
 static u16 op_sent;
 
@@ -62,10 +62,10 @@ static void rdmablk_onesided_unmap(struct rdmablk_path *of, struct request *mapp
 	mapped->pdu.nr_sge = 0;
 }
 
-void rdmablk_request_restart(struct request *of)
+void rdmablk_request_begin(struct rdmablk_fence_op *op)
 {
-	assert_ptr_equal(of, &rq);
-	restarted++;
+	assert_ptr_equal(op, &rq.pdu.fence);
+	begun++;
 }
 
 struct rdmablk_cmd_tag *rdmablk_cmdq_get(struct rdmablk_cmdq *cmdq, int slots)
@@ -151,7 +151,8 @@ static int setup(void **state)
 	marked = 0;
 	put = 0;
 	sent = 0;
-	restarted = 0;
+	begun = 0;
+	memset(&rq.pdu.fence, 0, sizeof(rq.pdu.fence));
 	how = -1;
 	return 0;
 }
@@ -220,9 +221,10 @@ static void test_no_tag(void **state)
 	assert_true(rq.pdu.durable && rq.pdu.fua);
 	assert_int_equal(rq.timeout, path.slow_tmo);
 	assert_int_equal(rq.pdu.fence.kind, RDMABLK_FENCE_FUA);
+	rq.pdu.fence.begin(&rq.pdu.fence);
 	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	assert_int_equal(sent, 1);
-	assert_int_equal(restarted, 1);
+	assert_int_equal(begun, 1);
 	assert_int_equal(op_sent, RDMABLK_OP_FLUSH);
 	/* A write does not overtake those that wait for a tag. */
 	tags_left = true;
@@ -240,6 +242,7 @@ static void test_half_done(void **state)
 	(void)state;
 	rq.op = REQ_OP_DISCARD;
 	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_OK);
+	assert_ptr_equal(rq.pdu.fence.begin, rdmablk_request_begin);
 	rq.pdu.fence.send(&rq.pdu.fence, &tag);
 	assert_int_equal(op_sent, RDMABLK_OP_DISCARD);
 	tag.status = RDMABLK_R_STORE_IO;
@@ -247,6 +250,16 @@ static void test_half_done(void **state)
 	assert_int_equal(ended, 1);
 	assert_int_not_equal(how, BLK_STS_OK);
 	assert_int_equal(marked, rq.bytes);
+}
+
+static void test_the_time_of_a_flush(void **state)
+{
+	(void)state;
+	rq.op = REQ_OP_FLUSH;
+	assert_int_equal(rdmablk_onesided_prepare_other(&path, &hwq, &rq), BLK_STS_OK);
+	assert_int_equal(rq.timeout, path.slow_tmo);
+	assert_int_equal(rq.pdu.fence.kind, RDMABLK_FENCE_FLUSH);
+	assert_ptr_equal(rq.pdu.fence.begin, rdmablk_request_begin);
 }
 
 static void test_zeroes_want_a_flush(void **state)
@@ -288,6 +301,7 @@ int main(void)
 		TEST(test_unasked_flush_fails),
 		TEST(test_no_tag),
 		TEST(test_half_done),
+		TEST(test_the_time_of_a_flush),
 		TEST(test_zeroes_want_a_flush),
 		TEST(test_refused),
 	};

@@ -488,13 +488,13 @@ static void test_rearm(void **state)
 	rearms(30, ~0U, 30);
 }
 
-/* The time of a command that has waited for a tag begins when it is sent. */
-static void test_restart(void **state)
+/* The time of a command that has waited begins when it is sent. */
+static void test_begin(void **state)
 {
 	(void)state;
 	rq[READ].timeout = 600;
 	rq[READ].deadline = jiffies + 1;
-	rdmablk_request_restart(&rq[READ]);
+	rdmablk_request_begin(&rq[READ].pdu.fence);
 	assert_int_equal(rq[READ].deadline, jiffies + 600);
 }
 
@@ -547,7 +547,7 @@ int main(void)
 		TEST(test_held_already),
 		TEST(test_counted_holds),
 		TEST(test_rearm),
-		TEST(test_restart),
+		TEST(test_begin),
 		TEST(test_is_command),
 		TEST(test_refuse),
 	};

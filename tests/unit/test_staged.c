@@ -84,7 +84,7 @@ static struct {
 } command;
 static enum { DATA, COMMAND, IMPLIED, FETCH } batch[4];
 static unsigned int nr_batch, posted;
-static bool sent, restarted;
+static bool sent, begun;
 
 static unsigned int blk_rq_bytes(const struct request *of)
 {
@@ -218,11 +218,11 @@ void rdmablk_cmdq_add(struct rdmablk_cmd_tag *cmd)
 	add(COMMAND);
 }
 
-void rdmablk_request_restart(struct request *of)
+void rdmablk_request_begin(struct rdmablk_fence_op *op)
 {
-	assert_ptr_equal(of, &rq);
+	assert_ptr_equal(op, &rq.pdu.fence);
 	assert_false(sent);
-	restarted = true;
+	begun = true;
 }
 
 void rdmablk_cmdq_send(struct rdmablk_cmd_tag *cmd)
@@ -575,9 +575,10 @@ static void test_slow(void **state)
 		assert_int_equal(rq.pdu.fence.kind, RDMABLK_FENCE_ALONE);
 		assert_ptr_equal(rq.pdu.fence.hwq, &hwq);
 		assert_int_equal(rq.timeout, path.slow_tmo);
-		restarted = false;
+		begun = false;
+		rq.pdu.fence.begin(&rq.pdu.fence);
 		rq.pdu.fence.send(&rq.pdu.fence, &tag);
-		assert_true(sent && restarted);
+		assert_true(sent && begun);
 		assert_int_equal(command.op, c[i].code);
 		assert_int_equal(command.offset, rq.pos);
 		assert_int_equal(command.bytes, rq.bytes);

@@ -53,6 +53,14 @@ serve_file $DISK/disk0
 round_trip $DISK/disk0
 umount $DISK
 
+# With its data in the journal a file of ext4 can be opened for direct I/O, but does none.
+mount -o data=journal $RAM $DISK
+serve_file $DISK/disk0
+grep -q 'takes no direct I/O; the page cache is used' "$TARGET_LOG" ||
+	fail "no word of the page cache in $(cat "$TARGET_LOG")"
+stop_target
+umount $DISK
+
 # tmpfs takes no direct I/O here, so the page cache is used, and the daemon says so.
 truncate -s 16M /dev/shm/disk0
 serve_file /dev/shm/disk0
