@@ -179,11 +179,12 @@ static void rdmablk_fence_line_up(struct rdmablk_fence_op *op, u8 line)
 	WRITE_ONCE(op->waits, true);
 }
 
-/* Who sees that the op does not wait sees what @begin has set: rdmablk_dispatch_timeout(). */
+/* A timer that finds an op that does not wait must find its new deadline, too. */
 static void rdmablk_fence_begin_op(struct rdmablk_fence_op *op)
 {
 	if (op->begin)
 		op->begin(op);
+	/* Pairs with the barrier in rdmablk_dispatch_timeout(). */
 	smp_wmb();
 	WRITE_ONCE(op->waits, false);
 }

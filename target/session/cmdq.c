@@ -103,6 +103,7 @@ static bool early(struct cmdq_slot *slot)
 	if (!w)
 		return false;
 	*w = slot->work;
+	w->client = NULL;	/* it may outlive its session */
 	w->done = early_done;
 	store_thread_submit(cmdqs_of(slot)->store->thread, w);
 	answer(&slot->tag, RDMABLK_OK);
@@ -115,6 +116,7 @@ static void slot_submit(struct cmdq_slot *slot)
 	struct cmdqs *c = cmdqs_of(slot);
 
 	slot->work = (struct store_work){
+		.client = &c->client,
 		.op = data->op,
 		.flags = data->flags,
 		.offset = data->offset,

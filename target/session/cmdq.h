@@ -34,6 +34,7 @@ struct cmdq_slot {
  * @lanes: its write queues, on one lane, because they share what follows. Set by the session
  *	before cmdq_open(): @threads, the upcalls, and in @scope what LIMITS says
  * @store: of the session's export; set by the session likewise
+ * @client: takes turns with other sessions in the store thread
  * @pending: works that the store thread has; any thread may look
  * @dirty: granules noted since the last FLUSH began
  * @flushing: granules that @flush has to write; empty unless @flush_under_way
@@ -51,6 +52,7 @@ struct cmdq_slot {
 struct cmdqs {
 	struct lanes lanes;
 	struct store *store;
+	struct store_client client;
 	atomic_uint pending;
 	struct bitmap dirty;
 	struct bitmap flushing;

@@ -540,7 +540,7 @@ void file_close(struct file *f)
  * @bytes: number of bytes, 0: to the end
  *
  * After a failed write-back the page cache may have data that the disk does not have, and nothing
- * writes that data any more. What is still to be written stays.
+ * writes that data any more. Data that is still to be written stays.
  */
 void file_drop_cached(const struct file *f, uint64_t at, uint64_t bytes)
 {

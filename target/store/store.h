@@ -192,9 +192,28 @@ struct store_range {
 	uint64_t bytes;
 };
 
+struct store_work;
+TAILQ_HEAD(store_works, store_work);
+
+/**
+ * struct store_client - whose works take turns with those of others; zeroed, then the store
+ *	thread's, as long as it has a work of this client
+ * @entry: in the list of the clients that wait
+ * @works: that wait, without FLUSHes
+ * @waits: @works is not empty
+ */
+struct store_client {
+	TAILQ_ENTRY(store_client) entry;
+	struct store_works works;
+	bool waits;
+};
+
+TAILQ_HEAD(store_clients, store_client);
+
 /**
  * struct store_work - one thing for the store thread; see store_thread.h
  * @entry: the store thread's
+ * @client: whose work it is; NULL: no session's
  * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
  * @flags: of the command
  * @offset: first byte; unused for a FLUSH
@@ -213,6 +232,7 @@ struct store_range {
  */
 struct store_work {
 	TAILQ_ENTRY(store_work) entry;
+	struct store_client *client;
 	uint16_t op;
 	uint16_t flags;
 	uint64_t offset;
@@ -225,8 +245,6 @@ struct store_work {
 	bool queued;
 	uint64_t at;
 };
-
-TAILQ_HEAD(store_works, store_work);
 
 /**
  * struct staged_plan - resources of a session with a staged store

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The store thread of an export. A work goes owner -> flush or rest -> thread -> @done; the
- * lock guards the lists and nothing else, and hands the work's memory over. A cancelled work
- * takes the same way: its @done is called exactly once.
+ * The store thread of an export. A work goes owner -> list -> thread -> @done; the lock guards
+ * the lists and nothing else, and hands the work's memory over. A cancelled work takes the same
+ * way: its @done is called exactly once.
  *
  * The thread does all FLUSHes that wait together: several sessions may write to a shared
  * export, and one fdatasync is enough for all of them.
  *
  * A store may hear of something to do from a thread that cannot wake this one, because the store
  * thread may be about to end. So the store is asked for work in the background once a minute.
+ *
+ * The clients take turns, a piece of a work each. So one with many long works delays a work of
+ * another client by a piece of its own for each piece of that work, however many it has.
  *
  * A worker (worker.h) does a job in one go. The store thread does not: it puts a work back
  * after each piece, takes FLUSHes first, and works in the background when its lists are
@@ -33,7 +36,9 @@ int store_thread_look_ms = 60000;	/* between two looks for work in the backgroun
  * @lock: protects all fields below
  * @wake: there is something to do, or @stop is set
  * @flush: FLUSHes that have not begun
- * @rest: other works; the first of them may have begun
+ * @clients: those with other works, in the order of their turns; the first work of each may
+ *	have begun
+ * @nobody: client of the works that belong to no session
  * @idle: the store may have something to do in the background
  * @stop: the thread ends when nothing is left to do
  */
@@ -43,19 +48,70 @@ struct store_thread {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct store_works flush;
-	struct store_works rest;
+	struct store_clients clients;
+	struct store_client nobody;
 	bool idle;
 	bool stop;
 };
 
-static struct store_works *list_of(struct store_thread *t, const struct store_work *w)
+static struct store_client *client_of(struct store_thread *t, const struct store_work *w)
 {
-	return w->op == RDMABLK_OP_FLUSH ? &t->flush : &t->rest;
+	return w->client ?: &t->nobody;
+}
+
+/* Puts a work into its list; @first: before the others of its client. The lock is held. */
+static void enqueue(struct store_thread *t, struct store_work *w, bool first)
+{
+	struct store_client *c = client_of(t, w);
+
+	w->queued = true;
+	if (w->op == RDMABLK_OP_FLUSH) {
+		TAILQ_INSERT_TAIL(&t->flush, w, entry);
+		return;
+	}
+	if (!c->waits) {
+		TAILQ_INIT(&c->works);
+		TAILQ_INSERT_TAIL(&t->clients, c, entry);
+		c->waits = true;
+	}
+	if (first)
+		TAILQ_INSERT_HEAD(&c->works, w, entry);
+	else
+		TAILQ_INSERT_TAIL(&c->works, w, entry);
+}
+
+/* Takes a queued work out of its list. The lock is held. */
+static void dequeue(struct store_thread *t, struct store_work *w)
+{
+	struct store_client *c = client_of(t, w);
+
+	w->queued = false;
+	if (w->op == RDMABLK_OP_FLUSH) {
+		TAILQ_REMOVE(&t->flush, w, entry);
+		return;
+	}
+	TAILQ_REMOVE(&c->works, w, entry);
+	if (!TAILQ_EMPTY(&c->works))
+		return;
+	TAILQ_REMOVE(&t->clients, c, entry);
+	c->waits = false;
+}
+
+/* Takes a work of the client whose turn it is. The client goes to the end of the list. */
+static struct store_work *take_turn(struct store_thread *t)
+{
+	struct store_client *c = TAILQ_FIRST(&t->clients);
+	struct store_work *w = TAILQ_FIRST(&c->works);
+
+	TAILQ_REMOVE(&t->clients, c, entry);
+	TAILQ_INSERT_TAIL(&t->clients, c, entry);
+	dequeue(t, w);
+	return w;
 }
 
 /*
- * Takes the next works off their list: all FLUSHes, or one of the rest. The lock is held.
- * Return: false: there are none, but perhaps work in the background.
+ * Takes the next works off their list: all FLUSHes, or one other. The lock is held. Return: false:
+ * there are none, but perhaps work in the background.
  */
 static bool take(struct store_thread *t, struct store_works *works)
 {
@@ -63,9 +119,8 @@ static bool take(struct store_thread *t, struct store_works *works)
 
 	if (!TAILQ_EMPTY(&t->flush)) {
 		TAILQ_CONCAT(works, &t->flush, entry);
-	} else if (!TAILQ_EMPTY(&t->rest)) {
-		w = TAILQ_FIRST(&t->rest);
-		TAILQ_REMOVE(&t->rest, w, entry);
+	} else if (!TAILQ_EMPTY(&t->clients)) {
+		w = take_turn(t);
 		TAILQ_INSERT_TAIL(works, w, entry);
 	}
 	TAILQ_FOREACH(w, works, entry)
@@ -106,12 +161,11 @@ static void do_works(struct store_thread *t, struct store_works *works)
 	t->idle = true;
 	while ((w = TAILQ_FIRST(works))) {
 		TAILQ_REMOVE(works, w, entry);
-		if (over || atomic_load(&w->cancelled)) {
+		/* The next round asks whether a FLUSH is wanted before the rest of the work. */
+		if (over || atomic_load(&w->cancelled))
 			w->done(w);
-		} else {	/* the next round asks whether a FLUSH is wanted first */
-			TAILQ_INSERT_HEAD(&t->rest, w, entry);
-			w->queued = true;
-		}
+		else
+			enqueue(t, w, true);
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -189,7 +243,7 @@ int store_thread_start(struct store *store)
 	t->store = store;
 	t->idle = true;
 	TAILQ_INIT(&t->flush);
-	TAILQ_INIT(&t->rest);
+	TAILQ_INIT(&t->clients);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -216,8 +270,7 @@ void store_thread_submit(struct store_thread *t, struct store_work *w)
 	w->status = RDMABLK_OK;
 	atomic_store(&w->cancelled, false);
 	pthread_mutex_lock(&t->lock);
-	TAILQ_INSERT_TAIL(list_of(t, w), w, entry);
-	w->queued = true;
+	enqueue(t, w, false);
 	pthread_cond_signal(&t->wake);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -235,8 +288,7 @@ void store_thread_cancel(struct store_thread *t, struct store_work *w)
 	pthread_mutex_lock(&t->lock);
 	atomic_store(&w->cancelled, true);
 	if (w->queued) {
-		TAILQ_REMOVE(list_of(t, w), w, entry);
-		w->queued = false;
+		dequeue(t, w);
 		w->done(w);
 	}
 	pthread_mutex_unlock(&t->lock);

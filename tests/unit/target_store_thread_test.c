@@ -203,6 +203,37 @@ static void flushes_that_wait_are_done_together(void **state)
 		assert_null(flush[i].done);
 }
 
+/* One client has many long works. The others need not wait for all of them. */
+static void clients_take_turns(void **state)
+{
+	static const struct {
+		unsigned int client;
+		uint64_t piece, pieces;
+	} of[] = {
+		{ 0, 0, 2 }, { 0, 2, 2 }, { 0, 4, 2 }, { 0, 4, 1 }, { 0, 4, 1 },
+		{ 1, 6, 3 }, { 2, 9, 1 }, { 1, 6, 1 },
+	};
+	struct store_client client[3] = { 0 };
+	struct store_work works[ARRAY_SIZE(of)];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+		works[i] = work(RDMABLK_OP_WRITE_ZEROES, of[i].piece * PIECE,
+				of[i].pieces * PIECE);
+		works[i].client = &client[of[i].client];
+		store_thread_submit(t.store.thread, &works[i]);
+		if (!i)
+			sem_wait(&t.begun);
+	}
+	store_thread_cancel(t.store.thread, &works[7]);
+	store_thread_cancel(t.store.thread, &works[3]);
+	let(100);
+	wait_done(ARRAY_SIZE(of));
+	assert_string_equal(t.log, "01692738454");
+	for (size_t i = 0; i < ARRAY_SIZE(client); i++)
+		assert_false(client[i].waits);
+}
+
 static void an_error_ends_a_command_at_its_piece(void **state)
 {
 	struct store_work zeroes = work(RDMABLK_OP_WRITE_ZEROES, 0, 3 * PIECE);
@@ -364,6 +395,7 @@ static void a_store_without_work_has_no_thread(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(a_flush_goes_before_the_rest),
 	TEST(flushes_that_wait_are_done_together),
+	TEST(clients_take_turns),
 	TEST(an_error_ends_a_command_at_its_piece),
 	TEST(what_is_cancelled_before_it_begins_is_not_done),
 	TEST(what_is_cancelled_ends_after_its_piece),
