@@ -428,8 +428,8 @@ static enum blk_eh_timer_return rdmablk_dispatch_timeout(struct request *rq)
 	rdmablk_poll_now(*(struct rdmablk_hwq **)rq->mq_hctx->driver_data);
 	waits = !READ_ONCE(path->live) || READ_ONCE(req->held) || READ_ONCE(req->fence.waits);
 	/*
-	 * A request that is sent again is no longer held before it is in flight. A command that
-	 * has waited has its new deadline before it waits no longer: rdmablk_fence_begin_op().
+	 * A request that is sent again is no longer held before it is in flight. A command gets
+	 * its new deadline before its "waits" is cleared: rdmablk_fence_begin_op().
 	 */
 	smp_rmb();
 	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)

@@ -52,8 +52,8 @@ enum rdmablk_fence_line {
  *	or of ended ops
  * @kind: kind of op
  * @hwq: hardware queue of the command; NULL for a flush
- * @begin: upcall or NULL, in a work, before @send, and before a flush: nothing else has to be
- *	waited for
+ * @begin: upcall or NULL, in a work, before @send, and before a flush begins: the op waits no
+ *	longer
  * @send: upcall of a command, in a work: the command has its tag and may be sent
  * @done: upcall of a flush, or after rdmablk_fence_end(), in a work; @status is an enum
  *	rdmablk_reason. Not called when the connection is lost first

@@ -14,10 +14,14 @@
  *
  * Tasks that poll for requests are stopped by then, so this file polls while it waits.
  *
- * ->prepare() of a device would be too early: from Linux 6.16 on the kernel may swap until the
- * devices are suspended, and a hibernation makes room for its image after all ->prepare().
+ * ->prepare() of a device would be too early: later kernels may swap until the devices are
+ * suspended, and Linux 7.3 makes room for the image of a hibernation after all ->prepare().
+ *
  * The PM core suspends the children of a device before the device, hence a child of our own
- * for each RDMA device. If there is none, a device without a parent freezes the queues.
+ * for each RDMA device. Soft-RoCE has no device below it: there only the order counts in
+ * which devices were registered, and the child is younger than the network device. A device
+ * without a parent freezes the queues where there is no RDMA device. A port of a bond may be
+ * younger than all of ours: then requests in flight do not end, and the suspend is refused.
  */
 #include <linux/blk-mq.h>
 #include <linux/err.h>
@@ -106,7 +110,7 @@ static int rdmablk_power_suspend(struct device *dev)
 	if (idle)
 		return 0;
 	rdmablk_session_put(s);
-	rdmablk_power_complete(dev);
+	/* The PM core resumes all devices, and calls ->complete(). */
 	return -EBUSY;
 }
 

@@ -223,8 +223,8 @@ MUTANTS = [
      "\tblk_sync_queue(disk->queue);\n", ""),
     ("a disk is freed while requests are to be requeued", "test_power", DISK,
      "\tcancel_delayed_work_sync(&disk->queue->requeue_work);\n", ""),
-    ("a suspend that is refused leaves disks frozen", "test_power", POWER,
-     "\trdmablk_power_complete(dev);\n", ""),
+    ("a suspend begins although requests do not end", "test_power", POWER,
+     "\treturn -EBUSY;\n", "\treturn 0;\n"),
     ("a disk is unfrozen for each resume", "test_power", POWER,
      "\tif (s->disk && s->frozen)\n\t\trdmablk_compat_unfreeze", "\tif (s->disk)\n"
      "\t\trdmablk_compat_unfreeze"),

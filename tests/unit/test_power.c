@@ -354,6 +354,7 @@ static void test_refused(void **state)
 	(void)state;
 	busy = true;
 	assert_int_equal(rdmablk_power_ops.suspend(NULL), -EBUSY);
+	rdmablk_power_ops.complete(NULL);
 	assert_int_equal(disks[0].own.freeze_depth, 0);
 	assert_false(stepped);
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A hibernation makes room for its image after it has prepared the devices, so it may move memory
-# to the disk, which must still work then. The memory is what it was, and no request fails. The
-# kernel's pm_test executes the first steps of a hibernation, and resumes.
+# A hibernation makes room for its image and moves memory to the disk, which must still work then.
+# Linux 7.3 has prepared the devices before that. The memory is what it was, and no request fails.
+# The kernel's pm_test executes the first steps of a hibernation, and resumes.
 #
 # kernels: 6.12 newest
 # net: two
@@ -16,12 +16,12 @@ require mkswap swapon
 target() {
 	serve 400M
 	peer_set served.0
-	peer_wait over $PEER
+	peer_wait over "$PEER"
 	stop_target
 }
 
 said() {
-	grep -qx "$1" /tmp/said || ! kill -0 $program 2>/dev/null
+	grep -qx "$1" /tmp/said || ! kill -0 "$program" 2>/dev/null
 }
 
 initiator() {
@@ -29,7 +29,7 @@ initiator() {
 
 	insmod "${MODULE%/kernel/*}/stay/stay.ko"
 	load_module
-	peer_wait served.0 $PEER
+	peer_wait served.0 "$PEER"
 	connect --keep-alive-tmo 5
 	mkswap -q $DEV
 	swapon $DEV
@@ -37,7 +37,7 @@ initiator() {
 	/usr/bin/python3 "$CASES/block/swapped.py" /sys/fs/cgroup 100 </tmp/go >/tmp/said &
 	program=$!
 	exec {go}>/tmp/go
-	wait_until $PATIENCE said swapped || fail "the program is slow"
+	wait_until "$PATIENCE" said swapped || fail "the program is slow"
 	# The smallest possible image
 	echo 0 >/sys/power/image_size
 	# Before Linux 6.16 the time is fixed.
@@ -54,7 +54,7 @@ initiator() {
 		wait_state live
 	done
 	echo >&$go
-	wait_until $PATIENCE said 'the same' || fail "the program is slow"
+	wait_until "$PATIENCE" said 'the same' || fail "the program is slow"
 	wait $program || fail "the memory has changed"
 	exec {go}>&-
 	swapoff $DEV
