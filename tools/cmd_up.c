@@ -116,7 +116,7 @@ static int finish(struct attempt *attempt, const struct device *device,
 	if (failure->text[0])
 		report_warning(attempt->what, "%s", failure->text);
 	if (adjust_disk(device, &attempt->disk->request.settings, failure))
-		return report_failure(failure->err, attempt->what, "%s", failure->text);
+		report_warning(attempt->what, "its options are not changed: %s", failure->text);
 	device_path(device, path);
 	if (connect_wait_for_node(device, failure))
 		return report_no_node(failure->err, path, "%s", failure->text);

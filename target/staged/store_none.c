@@ -9,6 +9,7 @@
  * another host may serve the file next.
  */
 #include <errno.h>
+#include <systemd/sd-daemon.h>
 
 #include "base/log.h"
 #include "base/meminfo.h"
@@ -19,6 +20,7 @@
 #include "store/sync_errors.h"
 
 #define SLOT_ALIGN	4096
+#define DROPPED_AT_ONCE	(1ULL << 30)	/* bytes of the page cache */
 
 static unsigned int nr_threads = 1;
 
@@ -77,6 +79,18 @@ no_epoch:
 	return ret;
 }
 
+/*
+ * READs that go through the page cache should not find what the disk has lost. Dropping begins to
+ * write what is still to be written, which may take long after a crash of another daemon.
+ */
+static void drop_cached(const struct file *f)
+{
+	for (uint64_t at = 0; at < f->size; at += DROPPED_AT_ONCE) {
+		sd_notify(0, "EXTEND_TIMEOUT_USEC=60000000");
+		file_drop_cached(f, at, min_u64(DROPPED_AT_ONCE, f->size - at));
+	}
+}
+
 static int none_open(struct store *store, const struct export_config *ec)
 {
 	const struct file_params params = {
@@ -100,8 +114,7 @@ static int none_open(struct store *store, const struct export_config *ec)
 	if (ret)
 		goto free;
 	file_probe(&none->file);
-	/* READs that go through the page cache must not find what the disk has lost. */
-	file_drop_cached(&none->file, 0, 0);
+	drop_cached(&none->file);
 	ret = none_start(store, none, ec);
 	if (ret)
 		goto close;

@@ -537,7 +537,7 @@ void file_close(struct file *f)
  * file_drop_cached - drop what the page cache has of a part of a file
  * @f: open file
  * @at: first byte
- * @bytes: number of bytes, 0: to the end
+ * @bytes: number of bytes
  *
  * After a failed write-back the page cache may have data that the disk does not have, and nothing
  * writes that data any more. Data that is still to be written stays.

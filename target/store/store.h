@@ -213,7 +213,7 @@ TAILQ_HEAD(store_clients, store_client);
 /**
  * struct store_work - one thing for the store thread; see store_thread.h
  * @entry: the store thread's
- * @client: whose work it is; NULL: no session's
+ * @client: whose work it is; unused for a FLUSH. NULL: no session's
  * @op: FLUSH, DISCARD, WRITE_ZEROES, SECURE_ERASE
  * @flags: of the command
  * @offset: first byte; unused for a FLUSH

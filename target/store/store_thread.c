@@ -10,8 +10,8 @@
  * A store may hear of something to do from a thread that cannot wake this one, because the store
  * thread may be about to end. So the store is asked for work in the background once a minute.
  *
- * The clients take turns, a piece of a work each. So one with many long works delays a work of
- * another client by a piece of its own for each piece of that work, however many it has.
+ * The clients, which are sessions, take turns: a piece of a work is a turn. So a client with many
+ * long works delays the others by one piece between two of their pieces.
  *
  * A worker (worker.h) does a job in one go. The store thread does not: it puts a work back
  * after each piece, takes FLUSHes first, and works in the background when its lists are

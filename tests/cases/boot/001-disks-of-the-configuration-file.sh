@@ -68,7 +68,8 @@ for want in queues:1 dev_loss_tmo:-1 keep_alive_tmo:2 connect_tmo:2; do
 	expect "${want#*:}" "$(status "${want%:*}")" "${want%:*}"
 done
 
-# The disk is there already, and gets the options of its section back; another one is added; a mistake in the file changes nothing.
+# The disk is there already, and gets the options of its section back; another one is added; a
+# mistake in the file changes nothing.
 run_expect 0 "^$DEV\$" "$RDMABLK" up data
 run_expect 0 "^/dev/rdmablk1\$" "$RDMABLK" up --all
 expect 1 "$(blockdev --getro /dev/rdmablk1)" "whether rdmablk1 is read-only"
