@@ -41,7 +41,7 @@ class Pages:
 
     The number of all pages in use varies by more than a leak of one page a round does. So
     each allocation and each free is traced. Movable pages are left out: they belong to
-    programs and to the page cache.
+    programs and to the page cache. Pages of vmalloc() have no events; VmallocUsed counts them.
     """
 
     TRACING = "/sys/kernel/tracing"
@@ -96,9 +96,16 @@ class Pages:
         set_file(f"{self.TRACING}/tracing_on", "1")
 
     def counts(self):
-        """The number of pages by stack."""
+        """The number of pages by stack.
+
+        The frames below the module's are left out: an interrupt may come anywhere.
+        """
         self.read()
-        return collections.Counter(" < ".join(frames[1:]) for frames in self.stacks.values())
+        counts = collections.Counter()
+        for frames in self.stacks.values():
+            ours = [i for i, frame in enumerate(frames) if frame.endswith("[rdmablk]")]
+            counts[" < ".join(frames[1:ours[-1] + 1] if ours else frames[1:])] += 1
+        return counts
 
 
 def kernel(pages):
