@@ -12,6 +12,7 @@
 # shellcheck source=tests/cases/life/lib.sh
 source "$RDMABLK_TOP/tests/cases/life/lib.sh"
 require mkswap swapon
+[[ -e /sys/power/image_size ]] || skip 'this kernel has no hibernation'
 
 target() {
 	serve 400M
