@@ -18,10 +18,10 @@
  * suspended, and Linux 7.3 makes room for the image of a hibernation after all ->prepare().
  *
  * The PM core suspends the children of a device before the device, hence a child of our own
- * for each RDMA device. Soft-RoCE has no device below it: there only the order counts in
- * which devices were registered, and the child is younger than the network device. A device
- * without a parent freezes the queues where there is no RDMA device. A port of a bond may be
- * younger than all of ours: then requests in flight do not end, and the suspend is refused.
+ * for each RDMA device. An RDMA device of Soft-RoCE is no child of its network device. There
+ * the PM core suspends the younger device first, which is our child. A device without a parent
+ * freezes the queues when there is no RDMA device. A port of a bond may be younger than all of
+ * ours: then requests in flight do not end, and the suspend is refused.
  */
 #include <linux/blk-mq.h>
 #include <linux/err.h>

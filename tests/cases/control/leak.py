@@ -98,7 +98,7 @@ class Pages:
     def counts(self):
         """The number of pages by stack.
 
-        The frames below the module's are left out: an interrupt may come anywhere.
+        Callers of the module's code are left out: an interrupt may call it from anywhere.
         """
         self.read()
         counts = collections.Counter()
@@ -110,12 +110,10 @@ class Pages:
 
 def kernel(pages):
     """Objects in use by cache, after the caches gave back their spare memory."""
-    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
-        f.write("3")
+    set_file("/proc/sys/vm/drop_caches", "3")
     for path in glob.glob("/sys/kernel/slab/*/shrink"):
         try:
-            with open(path, "w", encoding="ascii") as f:
-                f.write("1")
+            set_file(path, "1")
         except OSError:
             pass
     caches = {}

@@ -41,7 +41,7 @@ initiator() {
 	wait_until "$PATIENCE" said swapped || fail "the program is slow"
 	# The smallest possible image
 	echo 0 >/sys/power/image_size
-	# Before Linux 6.16 the time is fixed.
+	# Older kernels have no such parameter.
 	! [[ -w /sys/module/hibernate/parameters/pm_test_delay ]] ||
 		echo 1 >/sys/module/hibernate/parameters/pm_test_delay
 	for level in freezer devices; do
